@@ -1,0 +1,1 @@
+"""Numba primitives with no publish/subscribe meaning: they would make sense in any program."""

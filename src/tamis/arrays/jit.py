@@ -1,0 +1,52 @@
+"""The one `@kernel` decorator: Numba in nopython mode, without the GIL, cached on disk.
+
+Numba's own disk cache watches the file of the kernel it compiled and nothing else, so an edited callee in another file
+would go unnoticed. The cache directory is therefore named after a hash of every file that may hold kernels.
+`TAMIS_CACHE_DIR` moves the cache; `TAMIS_BOUNDSCHECK=1` compiles with bounds checks (tests do), in a cache of its own.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import config
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PACKAGE = Path(__file__).resolve().parent.parent
+KERNEL_ROOMS = ("arrays", "predicates", "candidates", "engines")
+BOUNDSCHECK = os.environ.get("TAMIS_BOUNDSCHECK") == "1"
+
+
+def source_hash() -> str:
+    """A short digest of all files that may hold kernels."""
+    digest = hashlib.blake2b(digest_size=8)
+    for room in KERNEL_ROOMS:
+        for file in sorted((PACKAGE / room).rglob("*.py")):
+            digest.update(str(file.relative_to(PACKAGE)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_root() -> Path:
+    """Where compiled kernels are kept."""
+    default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tamis"
+    return Path(os.environ.get("TAMIS_CACHE_DIR", default))
+
+
+CACHE_DIR = cache_root() / f"{source_hash()}{'-checked' if BOUNDSCHECK else ''}"
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` on first call, without Python objects, and keep the machine code on disk."""
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = str(CACHE_DIR)
+    try:
+        compiled = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=BOUNDSCHECK)(function)
+    finally:
+        config.CACHE_DIR = previous
+    return cast("Callable[P, R]", compiled)

@@ -1,0 +1,1 @@
+"""The only room where objects become arrays and back: dictionary, keys, and the three columnar batches."""
