@@ -1,22 +1,22 @@
 """Every error tamis raises on purpose, in one tree.
 
-    TamisError
-    ├── FilterError            a subscription's condition is at fault
-    │   ├── ParseError         it is not in the language (line, column, caret, what was expected)
-    │   ├── BindError          it does not fit the publication type
-    │   └── LimitError         it is larger than a limit allows (the limit is named)
-    ├── EventError             an event is malformed or outside its publication type
-    ├── SchemaError            a publication type is malformed
-    ├── SubscriptionError      an id is unknown or already taken
-    ├── EngineError            unknown engine, bad option, or a structure that would not fit
-    ├── StorageError           a saved index or file cannot be read, written or trusted
-    ├── OperatorError          an operator is unknown, misused or misbehaves
-    ├── DataError              a bulk input (file, frame) is malformed as a whole
-    └── MissingExtra           an optional dependency is not installed (the extra is named)
+TamisError
+├── FilterError            a subscription's condition is at fault
+│   ├── ParseError         it is not in the language (line, column, caret, what was expected)
+│   ├── BindError          it does not fit the publication type
+│   └── LimitError         it is larger than a limit allows (the limit is named)
+├── EventError             an event is malformed or outside its publication type
+├── SchemaError            a publication type is malformed
+├── SubscriptionError      an id is unknown or already taken
+├── EngineError            unknown engine, bad option, or a structure that would not fit
+├── StorageError           a saved index or file cannot be read, written or trusted
+├── OperatorError          an operator is unknown, misused or misbehaves
+├── DataError              a bulk input (file, frame) is malformed as a whole
+└── MissingExtra           an optional dependency is not installed (the extra is named)
 """
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Iterable
 
 
 class TamisError(Exception):

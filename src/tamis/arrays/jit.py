@@ -9,10 +9,12 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core import config
+from numba.core import config as numba_config
+
+config: Any = numba_config
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,8 +45,7 @@ CACHE_DIR = cache_root() / f"{source_hash()}{'-checked' if BOUNDSCHECK else ''}"
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first call, without Python objects, and keep the machine code on disk."""
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = str(CACHE_DIR)
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_DIR)
     try:
         compiled = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=BOUNDSCHECK)(function)
     finally:

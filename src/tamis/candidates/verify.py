@@ -49,9 +49,7 @@ def in_slice(sets: Int64Array, lo: int, hi: int, key: int) -> bool:
 
 
 @kernel
-def predicate_holds(
-    op: int, lo: int, hi: int, sets: Int64Array, keys: Int64Array, begin: int, end: int
-) -> bool:
+def predicate_holds(op: int, lo: int, hi: int, sets: Int64Array, keys: Int64Array, begin: int, end: int) -> bool:
     """Whether one predicate holds for the attribute values keys[begin:end] (codes: `encoding/subscriptions.py`)."""
     if begin == end:
         return op == MISSING

@@ -1,6 +1,6 @@
 """`SubscriptionTable`: conjunctions as rows of predicates over keys, in CSR form."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,7 +154,7 @@ class TableBuilder:
         return IN, *BOUNDS[op](bounds)
 
 
-BOUNDS = {
+BOUNDS: dict[Op, Callable[[list[int]], tuple[int, int]]] = {
     Op.LT: lambda b: (NUMBER_MIN, b[0] - 1),
     Op.LE: lambda b: (NUMBER_MIN, b[0]),
     Op.GT: lambda b: (b[0] + 1, NUMBER_MAX),

@@ -1,0 +1,1 @@
+"""The frozen vocabulary (types, predicates, conditions, events) and its meaning in plain Python."""

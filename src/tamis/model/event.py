@@ -46,7 +46,7 @@ def flatten(raw: Mapping[object, object], limits: Limits) -> dict[str, list[obje
         if depth > limits.event_depth:
             raise EventError(f"the event is nested deeper than event_depth = {limits.event_depth}")
         if isinstance(node, Mapping):
-            for key, child in reversed(node.items()) if hasattr(node, "__reversed__") else node.items():
+            for key, child in reversed(list(node.items())):
                 if not isinstance(key, str) or not key:
                     raise EventError(f"attribute names are non-empty strings, not {key!r}")
                 check_scalar(key, "an attribute name")

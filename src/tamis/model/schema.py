@@ -149,7 +149,10 @@ def timestamp(attribute: Attribute, value: object, error: type[TamisError]) -> i
 def domain_kind(domain: Domain) -> Kind | None:
     """The kind all values of a domain share, or None for a mixed enum."""
     if isinstance(domain, EnumDomain):
-        kinds = {Kind.BOOL if isinstance(v, bool) else Kind.STRING if isinstance(v, str) else Kind.NUMBER for v in domain.values}
+        kinds = {
+            Kind.BOOL if isinstance(v, bool) else Kind.STRING if isinstance(v, str) else Kind.NUMBER
+            for v in domain.values
+        }
         return kinds.pop() if len(kinds) == 1 else None
     if isinstance(domain, IntDomain) or domain.name in ("float", "timestamp"):
         return Kind.NUMBER

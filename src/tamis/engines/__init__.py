@@ -1,0 +1,1 @@
+"""Matching algorithms, one file each, behind one interface (`base.py`) and one registry of names."""

@@ -1,0 +1,83 @@
+"""What an engine is: built from a `SubscriptionTable`, it turns an `EventBatch` into a `MatchSet`."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+
+from tamis.encoding.events import EventBatch
+from tamis.encoding.keys import Int32Array
+from tamis.encoding.matches import MatchSet
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.errors import EngineError, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of an engine; each engine with options of its own subclasses this with defaults for every field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine says of itself. `source` names the paper or system it comes from."""
+
+    summary: str
+    source: str
+    incremental: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """Sizes and the work done since the engine was built; `details` holds what only this engine knows."""
+
+    subscriptions: int
+    conjunctions: int
+    bytes_held: int
+    events: int = 0
+    candidates: int = 0
+    matches: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Narrow, then verify: every engine takes every subscription of the language."""
+
+    capabilities: ClassVar[Capabilities]
+    options_type: ClassVar[type[Options]]
+
+    @classmethod
+    def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
+        """An engine over the given conjunctions."""
+        ...
+
+    def match(self, events: EventBatch) -> MatchSet:
+        """For each event the subscriptions it satisfies, each once."""
+        ...
+
+    def stats(self) -> EngineStats:
+        """Sizes and counters."""
+        ...
+
+
+@runtime_checkable
+class Incremental(Engine, Protocol):
+    """An engine whose subscriptions change while it lives."""
+
+    def insert(self, subscriptions: SubscriptionTable) -> None:
+        """Add subscriptions whose ids are not in use."""
+        ...
+
+    def remove(self, ids: Int32Array) -> None:
+        """Remove subscriptions; their ids may be used again."""
+        ...
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+def make_options(kind: type[AnyOptions], engine: str, given: dict[str, Any]) -> AnyOptions:
+    """Options from keyword arguments, or an error naming the unknown one and the nearest known."""
+    known = {f.name for f in fields(kind)}
+    for name in given:
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise EngineError(f"engine {engine!r} has no option {name!r}{nearest(name, known)} (options: {listed})")
+    return kind(**given)
