@@ -1,5 +1,8 @@
 """Random worlds (subscriptions and events over a small alphabet, so that matches happen) and an engine held to the model."""
 
+import random
+
+import numpy as np
 from hypothesis import strategies as st
 
 from tamis.encoding.dictionary import Dictionary
@@ -10,43 +13,56 @@ from tamis.engines.rebuild import updatable
 from tamis.engines.registry import engine_class
 from tamis.model.evaluate import matches_dnf
 from tamis.model.event import Event
-from tamis.model.predicate import ORDER_OPS, PATTERN_OPS, Op, Predicate
+from tamis.model.predicate import PATTERN_OPS, Op, Predicate
 from tamis.model.subscription import Conjunction, Dnf, Literal
+from tamis.model.values import Scalar
 from tamis.predicates.text import TextIndex
-
-import numpy as np
 
 ATTRIBUTES = ["a", "b", "c", "d", "e.f"]
 NUMBERS = [*range(-2, 7), 0.5, 2.0, -0.0, 1e300, 2**53, 2**53 + 1, 2.0**53, -(2**60) - 1, 2**63 - 1, -(2**63)]
 STRINGS = ["", "a", "ab", "b", "Sony", "SONY", "straße", "x%y", "日本"]
 PATTERNS = ["", "a", "A%", "%n_", "_b", "S.*y$", "^a", "on", "日"]
 
-numbers = st.sampled_from(NUMBERS)
-small = st.integers(0, 6)
-values = st.one_of(small, small, numbers, st.sampled_from(STRINGS), st.booleans())
-present = st.one_of(values.map(lambda v: (v,)), values.map(lambda v: (v,)), st.lists(values, min_size=1, max_size=3).map(tuple))
-events = st.dictionaries(st.sampled_from(ATTRIBUTES), present, max_size=5)
+
+def pool(count, make):
+    """A fixed pool of random things: drawing an index is far cheaper than drawing the thing, and still shrinks."""
+    chance = random.Random(20)
+    return st.sampled_from([make(chance) for _ in range(count)])
 
 
-@st.composite
-def predicates(draw):
-    attribute, op = draw(st.sampled_from(ATTRIBUTES)), draw(st.sampled_from([Op.EQ, Op.LE, Op.BETWEEN, *Op]))
-    nocase = draw(st.integers(0, 9)) == 0
+def value(chance: random.Random) -> Scalar:
+    kinds = [range(7), range(7), NUMBERS, STRINGS, [True, False]]
+    return chance.choice(chance.choice(kinds))
+
+
+def event(chance: random.Random) -> Event:
+    names = chance.sample(ATTRIBUTES, chance.randint(0, 5))
+    return {name: tuple(value(chance) for _ in range(chance.choice([1, 1, 1, 2, 3]))) for name in names}
+
+
+def predicate(chance: random.Random) -> Predicate:
+    attribute, op = chance.choice(ATTRIBUTES), chance.choice([Op.EQ, Op.EQ, Op.LE, Op.BETWEEN, Op.BETWEEN, *Op])
+    nocase = chance.random() < 0.1
     if op in (Op.EXISTS, Op.MISSING):
         return Predicate(attribute, op)
     if op in (Op.IN, Op.NOT_IN):
-        return Predicate(attribute, op, tuple(draw(st.lists(values, min_size=1, max_size=4))), nocase)
+        return Predicate(attribute, op, tuple(value(chance) for _ in range(chance.randint(1, 4))), nocase)
     if op is Op.BETWEEN:
-        return Predicate(attribute, op, tuple(sorted([draw(small), draw(small)])))
+        mixed = chance.random() < 0.2
+        ends = (value(chance), value(chance)) if mixed else sorted((chance.randrange(7), chance.randrange(7)))
+        return Predicate(attribute, op, tuple(ends))
     if op in PATTERN_OPS:
-        return Predicate(attribute, op, (draw(st.sampled_from(PATTERNS)),), nocase)
-    return Predicate(attribute, op, (draw(values if op not in ORDER_OPS else st.one_of(small, values)),), nocase)
+        return Predicate(attribute, op, (chance.choice(PATTERNS),), nocase)
+    return Predicate(attribute, op, (value(chance),), nocase)
 
 
-literals = st.builds(Literal, predicates(), st.integers(0, 4).map(lambda n: n == 0))
+literals = pool(1500, lambda chance: Literal(predicate(chance), chance.random() < 0.2))
+events = pool(600, event)
 conjunctions: st.SearchStrategy[Conjunction] = st.lists(literals, max_size=4).map(tuple)
-dnfs: st.SearchStrategy[Dnf] = st.lists(conjunctions, max_size=3).map(tuple)
-populations = st.lists(dnfs, max_size=12)
+dnfs: st.SearchStrategy[Dnf] = st.one_of(
+    st.tuples(conjunctions), st.tuples(conjunctions), st.lists(conjunctions, max_size=3).map(tuple)
+)
+populations = st.lists(dnfs, max_size=10)
 streams = st.lists(events, max_size=6)
 
 

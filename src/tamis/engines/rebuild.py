@@ -50,4 +50,3 @@ def updatable(kind: type[Engine], table: SubscriptionTable, options: Options) ->
         assert isinstance(built, Incremental), f"{kind.__name__} says it is incremental"
         return built
     return Rebuilding(kind, table, options)
-
