@@ -164,15 +164,15 @@ def two_chain_cost(chains: list[list[int]], selectivity, cost) -> float:
     return float(total)
 
 
-@pytest.mark.parametrize("shared", [0, 1])
+@pytest.mark.parametrize("shared", [0, 1, 2])
 def test_saving_is_the_difference_of_expected_costs(shared: int):
     rng = random.Random(4)
     for _ in range(100):
-        selectivity = np.array([rng.uniform(0.05, 0.95) for _ in range(7)])
-        cost = np.array([rng.uniform(0.5, 3) for _ in range(7)])
+        selectivity = np.array([rng.uniform(0.05, 0.95) for _ in range(8)])
+        cost = np.array([rng.uniform(0.5, 3) for _ in range(8)])
         common = list(range(shared))
-        one = common + rng.sample([1, 2, 3], rng.randint(1, 3))
-        two = common + rng.sample([4, 5, 6], rng.randint(1, 3))
+        one = common + rng.sample([2, 3, 4], rng.randint(1, 3))
+        two = common + rng.sample([5, 6, 7], rng.randint(1, 3))
         plan = planned("suborder", [[(p, True) for p in one], [(p, True) for p in two]], selectivity, cost)
         c = plan.chains
         chains = [c.preds[c.first[k] : c.first[k] + c.count[k]].tolist() for k in (0, 1)]
