@@ -117,12 +117,16 @@ class Constraint:
 
 
 def term_variables(term: Term) -> frozenset[str]:
-    """Names of the variables in a term."""
-    if isinstance(term, Variable):
-        return frozenset({term.name})
-    if isinstance(term, Arithmetic):
-        return term_variables(term.left) | term_variables(term.right)
-    return frozenset()
+    """Names of the variables in a term; walks a stack of its own, since terms are measured only after they are read."""
+    names: set[str] = set()
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Variable):
+            names.add(part.name)
+        elif isinstance(part, Arithmetic):
+            stack += part.left, part.right
+    return frozenset(names)
 
 
 Atom: TypeAlias = Predicate | OperatorPredicate | Constraint
