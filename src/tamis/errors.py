@@ -36,8 +36,9 @@ class ParseError(FilterError):
 
     def render(self) -> str:
         """The message, the offending line, and a caret under the offending text."""
-        lines = self.text.splitlines() or [""]
-        shown = lines[self.line - 1] if 1 <= self.line <= len(lines) else ""
+        lines = self.text.split("\n")
+        line = lines[self.line - 1] if 1 <= self.line <= len(lines) else ""
+        shown = "".join(c if c.isprintable() else " " for c in line)
         start, end = window(len(shown), self.column - 1)
         pad = " " * (self.column - 1 - start)
         carets = "^" * max(1, min(self.width, max(1, end - self.column + 1)))

@@ -1,8 +1,9 @@
 """The meaning of a condition, in plain Python. Every engine must agree with this file.
 
 Three-valued logic (Kleene's, as in SQL): a predicate on an absent attribute is unknown (None), and unknown never matches.
-A predicate on a present attribute holds if *any* of its values satisfies it; a value of another kind never does, so
-`a < 5` is false, not unknown, when `a` is a string. `exists` and `missing` are never unknown.
+A predicate on a present attribute holds if *any* of its values satisfies it. A value of another kind than the constant's
+equals nothing and is in no order with it: when `a` is a string, `a < 5` and `a = 5` are false, not unknown, and `a != 5`
+is true. `exists` and `missing` are never unknown.
 """
 
 from collections.abc import Callable, Iterable

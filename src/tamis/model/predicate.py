@@ -102,13 +102,24 @@ class Arithmetic:
 Term: TypeAlias = Scalar | Variable | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
     """A comparison of terms with at least one variable, such as `?y > 2 * ?z`."""
 
     op: Op
     left: Term
     right: Term
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Operator and sides, with `1` and `true` kept apart."""
+        return self.op, isinstance(self.left, bool), self.left, isinstance(self.right, bool), self.right
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constraint) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
 
     @property
     def variables(self) -> frozenset[str]:

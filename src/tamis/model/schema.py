@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from tamis.errors import BindError, EventError, SchemaError, TamisError, nearest
-from tamis.model.values import INT64_MAX, INT64_MIN, Kind, Scalar, check_scalar, same
+from tamis.model.values import INT64_MAX, INT64_MIN, Kind, Scalar, check_scalar, kind, same
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -28,11 +28,22 @@ class IntDomain:
         return f"int[{self.lo}..{self.hi}]" if self.finite else "int"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EnumDomain:
-    """`enum{a, b, …}`: a finite set of strings or numbers."""
+    """`enum{a, b, …}`: a finite set of strings, numbers or booleans."""
 
     values: tuple[Scalar, ...]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The values, with `1` and `true` kept apart."""
+        return tuple((isinstance(value, bool), value) for value in self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EnumDomain) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
 
     def __str__(self) -> str:
         return "enum{" + ", ".join(map(str, self.values)) + "}"
@@ -47,6 +58,8 @@ class PlainDomain:
     def __str__(self) -> str:
         return self.name
 
+
+PLAIN_NAMES = ("float", "bool", "string", "timestamp")
 
 Domain: TypeAlias = IntDomain | EnumDomain | PlainDomain
 
@@ -71,6 +84,7 @@ class PublicationType:
         for attribute in attributes:
             if not attribute.name:
                 raise SchemaError(f"type {name}: an attribute has an empty name")
+            check_scalar(attribute.name, f"type {name}: an attribute name", SchemaError)
             if attribute.name in self.attributes:
                 raise SchemaError(f"type {name}: attribute {attribute.name!r} is declared twice")
             check_domain(attribute)
@@ -80,7 +94,7 @@ class PublicationType:
         return isinstance(other, PublicationType) and self.attributes == other.attributes
 
     def __hash__(self) -> int:
-        return hash(tuple(self.attributes.values()))
+        return hash(frozenset(self.attributes.values()))
 
     def attribute(self, name: str, error: type[TamisError] = BindError) -> Attribute:
         """The declaration of `name`, or an error that suggests the nearest declared name."""
@@ -96,6 +110,10 @@ class PublicationType:
 def check_domain(attribute: Attribute) -> None:
     """Refuse an empty or malformed domain."""
     domain = attribute.domain
+    if isinstance(domain, PlainDomain) and domain.name not in PLAIN_NAMES:
+        raise SchemaError(
+            f"attribute {attribute.name!r}: there is no domain {domain.name!r}{nearest(domain.name, PLAIN_NAMES)}"
+        )
     if isinstance(domain, IntDomain) and not INT64_MIN <= domain.lo <= domain.hi <= INT64_MAX:
         raise SchemaError(f"attribute {attribute.name!r}: {domain} is empty or does not fit in 64 bits")
     if isinstance(domain, EnumDomain):
@@ -115,7 +133,7 @@ def admit(attribute: Attribute, value: object, error: type[TamisError] = EventEr
     scalar = check_scalar(value, f"attribute {attribute.name!r}", error)
     if not belongs(scalar, domain):
         raise error(f"attribute {attribute.name!r}: {scalar!r} is outside its domain {domain}")
-    return scalar
+    return int(scalar) if isinstance(domain, IntDomain) else scalar
 
 
 def belongs(value: Scalar, domain: Domain) -> bool:
@@ -149,10 +167,7 @@ def timestamp(attribute: Attribute, value: object, error: type[TamisError]) -> i
 def domain_kind(domain: Domain) -> Kind | None:
     """The kind all values of a domain share, or None for a mixed enum."""
     if isinstance(domain, EnumDomain):
-        kinds = {
-            Kind.BOOL if isinstance(v, bool) else Kind.STRING if isinstance(v, str) else Kind.NUMBER
-            for v in domain.values
-        }
+        kinds = set(map(kind, domain.values))
         return kinds.pop() if len(kinds) == 1 else None
     if isinstance(domain, IntDomain) or domain.name in ("float", "timestamp"):
         return Kind.NUMBER

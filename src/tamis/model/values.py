@@ -45,7 +45,7 @@ def check_scalar(value: object, where: str, error: type[Exception] = EventError)
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
             raise error(f"{where}: the string has a lone surrogate")
-        return str(value)
+        return str.__str__(value)  # the text itself, also of a subclass that prints otherwise
     raise error(f"{where}: {type(value).__name__} is not a scalar (bool, int, float or string)")
 
 
