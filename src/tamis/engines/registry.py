@@ -9,6 +9,8 @@ from tamis.errors import EngineError, nearest
 
 ENGINES: dict[str, str] = {
     "scan": "tamis.engines.scan:ScanEngine",
+    "tree": "tamis.engines.tree:TreeEngine",
+    "rapid": "tamis.engines.rapid:RapidEngine",
 }
 DEFAULT = "scan"
 
