@@ -13,3 +13,33 @@ follow that path, and every algorithm in ``engines`` is one way to walk it with 
 
 Meaning does not depend on the algorithm. ``model.evaluate`` states it in plain Python, and every engine is held to it.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tamis.errors import TamisError
+    from tamis.lang import attr, call, var
+    from tamis.matcher import Explanation, Matcher
+    from tamis.model.limits import Limits
+    from tamis.model.schema import PublicationType
+
+__all__ = ["Explanation", "Limits", "Matcher", "PublicationType", "TamisError", "attr", "call", "var"]
+
+HOMES = {
+    "TamisError": "tamis.errors",
+    "attr": "tamis.lang",
+    "call": "tamis.lang",
+    "var": "tamis.lang",
+    "Explanation": "tamis.matcher",
+    "Matcher": "tamis.matcher",
+    "Limits": "tamis.model.limits",
+    "PublicationType": "tamis.model.schema",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Exports are imported when first used: the command line must answer `--help` before Numba would have loaded."""
+    if name not in HOMES:
+        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

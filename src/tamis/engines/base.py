@@ -37,16 +37,8 @@ class EngineStats:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Engine(Protocol):
-    """Narrow, then verify: every engine takes every subscription of the language."""
-
-    capabilities: ClassVar[Capabilities]
-    options_type: ClassVar[type[Options]]
-
-    @classmethod
-    def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
-        """An engine over the given conjunctions."""
-        ...
+class Matching(Protocol):
+    """Turns events into matches."""
 
     def match(self, events: EventBatch) -> MatchSet:
         """For each event the subscriptions it satisfies, each once."""
@@ -57,17 +49,33 @@ class Engine(Protocol):
         ...
 
 
+class Engine(Matching, Protocol):
+    """Narrow, then verify: every engine takes every subscription of the language."""
+
+    capabilities: ClassVar[Capabilities]
+    options_type: ClassVar[type[Options]]
+
+    @classmethod
+    def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
+        """An engine over the given conjunctions."""
+        ...
+
+
 @runtime_checkable
-class Incremental(Engine, Protocol):
-    """An engine whose subscriptions change while it lives."""
+class Updatable(Matching, Protocol):
+    """Its subscriptions change while it lives."""
 
     def insert(self, subscriptions: SubscriptionTable) -> None:
         """Add subscriptions whose ids are not in use."""
         ...
 
     def remove(self, ids: Int32Array) -> None:
-        """Remove subscriptions; their ids may be used again."""
+        """Remove subscriptions, ignoring ids that are not there; removed ids may be used again."""
         ...
+
+
+class Incremental(Engine, Updatable, Protocol):
+    """An engine that changes by its own means: what `Capabilities.incremental` declares."""
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

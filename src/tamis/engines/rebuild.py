@@ -4,15 +4,13 @@ from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.subscriptions import SubscriptionTable
-from tamis.engines.base import Capabilities, Engine, EngineStats, Incremental, Options
+from tamis.engines.base import Engine, EngineStats, Options, Updatable
 
 
 class Rebuilding:
     """Keeps the table beside the engine; a change drops the engine, a match builds it."""
 
     def __init__(self, kind: type[Engine], table: SubscriptionTable, options: Options) -> None:
-        self.capabilities: Capabilities = kind.capabilities
-        self.options_type = kind.options_type
         self.kind, self.options, self.table = kind, options, table
         self.engine: Engine | None = None
         self.rebuilds = 0
@@ -43,10 +41,10 @@ class Rebuilding:
         return self.engine
 
 
-def updatable(kind: type[Engine], table: SubscriptionTable, options: Options) -> Incremental:
+def updatable(kind: type[Engine], table: SubscriptionTable, options: Options) -> Updatable:
     """An engine of this kind that can be changed, by its own means or by rebuilding."""
     if kind.capabilities.incremental:
         built = kind.build(table, options)
-        assert isinstance(built, Incremental), f"{kind.__name__} says it is incremental"
+        assert isinstance(built, Updatable), f"{kind.__name__} says it is incremental"
         return built
     return Rebuilding(kind, table, options)

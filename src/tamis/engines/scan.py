@@ -26,7 +26,7 @@ class ScanEngine:
 
     def __init__(self, table: SubscriptionTable) -> None:
         self.table = table
-        self.events = self.matches = 0
+        self.events = self.checked = self.matches = 0
 
     @classmethod
     def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
@@ -49,14 +49,14 @@ class ScanEngine:
         columns = (t.owners, t.offsets, t.attrs, t.ops, t.lo, t.hi, t.sets)
         found = MatchSet(*scan(*columns, events.offsets, events.attrs, events.keys, attributes, highest))
         self.events += len(events)
+        self.checked += len(events) * len(t)
         self.matches += len(found.ids)
         return found
 
     def stats(self) -> EngineStats:
         """Every event checks every conjunction."""
         t = self.table
-        checked = self.events * len(t)
-        return EngineStats(len(np.unique(t.owners)), len(t), t.nbytes, self.events, checked, self.matches)
+        return EngineStats(len(np.unique(t.owners)), len(t), t.nbytes, self.events, self.checked, self.matches)
 
 
 @kernel

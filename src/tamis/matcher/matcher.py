@@ -1,0 +1,230 @@
+"""`Matcher`: the whole of matching in one object. Text in, ids out.
+
+    >>> matcher = Matcher()
+    >>> matcher.subscribe("alice", "item = 'camera' and price < 300")
+    >>> matcher.match({"item": "camera", "price": 199})
+    ['alice']
+
+Changes are collected and reach the engine with the next match, so many subscriptions cost one insert. A Matcher may be
+used by several threads: writers and the hand-over to the engine hold one lock.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.events import EventBatch, encode_events
+from tamis.encoding.matches import MatchSet
+from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
+from tamis.engines.base import EngineStats, Updatable, make_options
+from tamis.engines.rebuild import updatable
+from tamis.engines.registry import DEFAULT, engine_class
+from tamis.errors import OperatorError, SubscriptionError, TamisError
+from tamis.lang import bind, normalise, parse, show
+from tamis.lang.build import Condition
+from tamis.matcher.explanation import Explanation, explain
+from tamis.model.event import Event
+from tamis.model.event import normalise as normalise_event
+from tamis.model.limits import Limits
+from tamis.model.predicate import Predicate
+from tamis.model.schema import PublicationType
+from tamis.model.subscription import Expression, SubscriptionId, atoms
+from tamis.predicates.text import TextIndex
+
+Filter = str | Expression | Condition
+OnError = Callable[[int, SubscriptionId, TamisError], None]
+CHUNK = 50_000
+
+
+class Matcher:
+    """Standing conditions by id, and which of them an event satisfies."""
+
+    def __init__(
+        self,
+        engine: str = DEFAULT,
+        *,
+        type: PublicationType | None = None,
+        limits: Limits = Limits(),
+        **options: Any,
+    ) -> None:
+        self.engine_name, self.type, self.limits, self.options = engine, type, limits, options
+        self._kind = engine_class(engine)
+        self._options = make_options(self._kind.options_type, engine, options)
+        self._dictionary = Dictionary(type=type)
+        self._text = TextIndex(self._dictionary)
+        self._engine: Updatable | None = None
+        self._lock = threading.RLock()
+        self._ids: list[SubscriptionId | None] = []
+        self._filters: list[str] = []
+        self._dense: dict[SubscriptionId, int] = {}
+        self._free: list[int] = []
+        self._builder = TableBuilder(self._dictionary)
+        self._added: list[SubscriptionTable] = []
+        self._removed: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._dense)
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._dense
+
+    def __iter__(self) -> Iterable[SubscriptionId]:
+        return iter(list(self._dense))
+
+    def filter(self, identifier: SubscriptionId) -> str:
+        """The condition of a subscription, as text."""
+        return self._filters[self._known(identifier)]
+
+    def subscribe(self, identifier: SubscriptionId, filter: Filter) -> None:
+        """Register a condition under an id that is not in use."""
+        expression = self._expression(filter)
+        dnf = normalise(expression, self.type, self.limits)
+        with self._lock:
+            self._check_new(identifier)
+            dense = self._allocate(identifier, filter if isinstance(filter, str) else show(expression))
+            self._builder.add(dense, dnf)
+            if len(self._builder.owners) >= CHUNK:
+                self._close_chunk()
+
+    def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, Filter]], on_error: OnError | None = None) -> int:
+        """Register many; returns how many were added. A bad one goes to `on_error(position, id, error)` and the rest goes
+        on; without `on_error` it is raised, and those before it stay."""
+        added = 0
+        for position, (identifier, filter) in enumerate(pairs):
+            try:
+                self.subscribe(identifier, filter)
+                added += 1
+            except TamisError as problem:
+                if on_error is None:
+                    raise
+                on_error(position, identifier, problem)
+        return added
+
+    def replace(self, identifier: SubscriptionId, filter: Filter) -> None:
+        """Give a known id another condition; on an error the old one stays."""
+        expression = self._expression(filter)
+        normalise(expression, self.type, self.limits)
+        with self._lock:
+            self.unsubscribe(identifier)
+            self.subscribe(identifier, filter)
+
+    def unsubscribe(self, identifier: SubscriptionId) -> None:
+        """Forget a subscription."""
+        with self._lock:
+            dense = self._known(identifier)
+            self._hand_over()
+            del self._dense[identifier]
+            self._ids[dense], self._filters[dense] = None, ""
+            self._removed.append(dense)
+            self._free.append(dense)
+
+    def match(self, event: Mapping[str, Any]) -> list[SubscriptionId]:
+        """Ids of the subscriptions the event satisfies, in no particular order."""
+        return self.match_many([event])[0]
+
+    def match_many(self, events: Sequence[Mapping[str, Any]]) -> list[list[SubscriptionId]]:
+        """The same for several events at once, which is faster per event."""
+        normal = [normalise_event(event, self.type, self.limits) for event in events]
+        with self._lock:
+            engine = self._hand_over()
+            found = engine.match(self._encode(normal))
+            ids = self._ids
+            names = [ids[dense] for dense in found.ids.tolist()]
+        bounds = found.offsets.tolist()
+        return [names[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]  # type: ignore[misc]
+
+    def match_batch(self, batch: EventBatch) -> MatchSet:
+        """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""
+        with self._lock:
+            engine = self._hand_over()
+            return engine.match(self._text.extend(batch))
+
+    def ids_of(self, dense: Iterable[int]) -> list[SubscriptionId | None]:
+        """User ids of dense ids."""
+        return [self._ids[i] for i in dense]
+
+    def explain(self, identifier: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
+        """Predicate by predicate, why the subscription does or does not match the event."""
+        expression = self._expression(self.filter(identifier))
+        return explain(identifier, expression, normalise_event(event, self.type, self.limits))
+
+    def stats(self) -> EngineStats:
+        """Sizes and counters of the engine."""
+        with self._lock:
+            return self._hand_over().stats()
+
+    def save(self, path: str | Path) -> None:
+        """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step."""
+        from tamis.matcher.storage import save
+
+        with self._lock:
+            pairs = [(i, f) for i, f in zip(self._ids, self._filters, strict=True) if i is not None]
+        save(Path(path), pairs, engine=self.engine_name, options=self.options, type=self.type)
+
+    @classmethod
+    def load(cls, path: str | Path, engine: str | None = None) -> "Matcher":
+        """A matcher from a directory written by `save`, with the same engine and options unless another is named."""
+        from tamis.matcher.storage import load
+
+        saved = load(Path(path))
+        options = saved.options if engine in (None, saved.engine) else {}
+        matcher = cls(engine or saved.engine, type=saved.type, **options)
+        matcher.subscribe_many(saved.pairs)
+        return matcher
+
+    def _expression(self, filter: Filter) -> Expression:
+        expression = parse(filter, self.limits) if isinstance(filter, str) else filter
+        if isinstance(expression, Condition):
+            expression = expression.expression
+        if not all(isinstance(atom, Predicate) for atom in atoms(expression)):
+            raise OperatorError("conditions with operators or variables cannot be run yet")
+        return bind(expression, self.type, self.limits) if self.type else expression
+
+    def _encode(self, events: list[Event]) -> EventBatch:
+        return self._text.extend(encode_events(events, self._dictionary))
+
+    def _hand_over(self) -> Updatable:
+        """The engine, with every change so far applied; the caller holds the lock."""
+        if self._engine is not None and self._removed:
+            self._engine.remove(np.array(self._removed, np.int32))
+        self._removed.clear()
+        if self._builder.owners:
+            self._close_chunk()
+        if self._engine is None:
+            table = SubscriptionTable.concat([SubscriptionTable.empty(self._dictionary), *self._added])
+            self._engine = updatable(self._kind, table, self._options)
+        elif self._added:
+            self._engine.insert(SubscriptionTable.concat(self._added))
+        self._added.clear()
+        return self._engine
+
+    def _close_chunk(self) -> None:
+        self._added.append(self._builder.build())
+        self._builder = TableBuilder(self._dictionary)
+
+    def _allocate(self, identifier: SubscriptionId, text: str) -> int:
+        if self._free:
+            dense = self._free.pop()
+            self._ids[dense], self._filters[dense] = identifier, text
+        else:
+            dense = len(self._ids)
+            self._ids.append(identifier)
+            self._filters.append(text)
+        self._dense[identifier] = dense
+        return dense
+
+    def _check_new(self, identifier: SubscriptionId) -> None:
+        if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
+            raise SubscriptionError(f"a subscription id is a string or an integer, not {identifier!r}")
+        if identifier in self._dense:
+            raise SubscriptionError(f"subscription {identifier!r} is there already; use replace() to change it")
+
+    def _known(self, identifier: SubscriptionId) -> int:
+        found = self._dense.get(identifier)
+        if found is None:
+            raise SubscriptionError(f"there is no subscription {identifier!r}")
+        return found

@@ -1,0 +1,116 @@
+"""Saved matchers: a directory with the subscriptions as an Arrow file and a manifest that names it with its checksum.
+
+A save writes a file of a new name and then replaces the manifest in one step, so whatever interrupts it, a reader finds the
+old subscriptions or the new ones.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tamis.errors import StorageError
+from tamis.lang.types import parse_type, show_type
+from tamis.model.schema import PublicationType
+from tamis.model.subscription import SubscriptionId
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+OURS = re.compile(r"manifest\.json|\.?subscriptions-[0-9a-f]+\.arrow(\.manifest)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a directory holds."""
+
+    engine: str
+    options: dict[str, Any]
+    type: PublicationType | None
+    pairs: list[tuple[SubscriptionId, str]]
+
+
+def save(
+    path: Path,
+    pairs: list[tuple[SubscriptionId, str]],
+    engine: str,
+    options: dict[str, Any],
+    type: PublicationType | None,
+) -> None:
+    """Write the subscriptions; an existing directory is replaced only when it is a saved matcher itself."""
+    if path.exists() and (not path.is_dir() or any(not OURS.fullmatch(entry.name) for entry in path.iterdir())):
+        raise StorageError(f"{path} exists and is not a saved matcher; choose another place")
+    table = pa.table(
+        {
+            "text_id": pa.array([i if isinstance(i, str) else None for i, _ in pairs], pa.string()),
+            "number_id": pa.array([None if isinstance(i, str) else i for i, _ in pairs], pa.int64()),
+            "filter": pa.array([f for _, f in pairs], pa.string()),
+        }
+    )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        file = path / f"subscriptions-{secrets.token_hex(8)}.arrow"
+        with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        sync(file)
+        manifest = {
+            "format": FORMAT,
+            "engine": engine,
+            "options": options,
+            "type": show_type(type) if type else None,
+            "file": file.name,
+            "checksum": checksum(file),
+        }
+        fresh = path / f".{file.name}.manifest"
+        fresh.write_text(json.dumps(manifest, indent=2))
+        sync(fresh)
+        fresh.replace(path / MANIFEST)
+        sync(path)
+        for left_over in (*path.glob("subscriptions-*.arrow"), *path.glob(".*.manifest")):
+            if left_over != file:
+                left_over.unlink(missing_ok=True)
+    except OSError as problem:
+        raise StorageError(f"cannot save to {path}: {problem.strerror or problem}") from problem
+
+
+def load(path: Path) -> Saved:
+    """Read and check a directory written by `save`."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text())
+        if manifest.get("format") != FORMAT:
+            raise StorageError(f"{path} has format {manifest.get('format')!r}; this version reads {FORMAT}")
+        file = path / manifest["file"]
+        if checksum(file) != manifest["checksum"]:
+            raise StorageError(f"{file} is damaged: its checksum is not the manifest's")
+        with pa.memory_map(str(file)) as source:
+            columns = pa.ipc.open_file(source).read_all().to_pydict()
+    except OSError as problem:
+        raise StorageError(f"cannot read a saved matcher at {path}: {problem.strerror or problem}") from problem
+    except (ValueError, KeyError, AttributeError) as problem:
+        raise StorageError(f"{path / MANIFEST} is damaged: {problem}") from problem
+    ids = [
+        text if text is not None else number
+        for text, number in zip(columns["text_id"], columns["number_id"], strict=True)
+    ]
+    declared = parse_type(manifest["type"]) if manifest["type"] else None
+    return Saved(manifest["engine"], manifest["options"], declared, list(zip(ids, columns["filter"], strict=True)))
+
+
+def checksum(file: Path) -> str:
+    """A digest of a file's content."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Make a file or directory durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,44 @@
+"""The kernel cache notices an edited callee in another file, which Numba's own does not."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tamis.arrays.buffer import grown
+from tamis.arrays.jit import PACKAGE
+
+CALLEE = "from tamis.arrays.jit import kernel\n\n@kernel\ndef inner(x: int) -> int:\n    return x + {}\n"
+CALLER = "from tamis.arrays.callee import inner\nfrom tamis.arrays.jit import kernel\n\n@kernel\ndef outer(x: int) -> int:\n    return inner(x)\n"
+
+
+def run(root: Path) -> str:
+    code = "from tamis.arrays.caller import outer; print(outer(1))"
+    env = {**os.environ, "PYTHONPATH": str(root), "TAMIS_CACHE_DIR": str(root / "cache")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_an_edited_callee_is_compiled_again(tmp_path):
+    for part in ("__init__.py", "errors.py"):
+        (tmp_path / "tamis").mkdir(exist_ok=True)
+        shutil.copy(PACKAGE / part, tmp_path / "tamis" / part)
+    (tmp_path / "tamis/__init__.py").write_text("")
+    shutil.copytree(PACKAGE / "arrays", tmp_path / "tamis/arrays")
+    (tmp_path / "tamis/arrays/caller.py").write_text(CALLER)
+    (tmp_path / "tamis/arrays/callee.py").write_text(CALLEE.format(1))
+    assert run(tmp_path) == "2"
+    (tmp_path / "tamis/arrays/callee.py").write_text(CALLEE.format(10))
+    assert run(tmp_path) == "11"
+
+
+def test_grown_keeps_content():
+    buffer = np.arange(3, dtype=np.int32)
+    assert grown(buffer, 3) is not None
+    larger = grown(buffer, 4)
+    assert len(larger) >= 6
+    assert larger[:3].tolist() == [0, 1, 2]
