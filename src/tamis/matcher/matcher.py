@@ -11,6 +11,7 @@ used by several threads: writers and the hand-over to the engine hold one lock.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ class Matcher:
             ids = self._ids
             names = [ids[dense] for dense in found.ids.tolist()]
         bounds = found.offsets.tolist()
-        return [names[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]  # type: ignore[misc]
+        return [names[a:b] for a, b in pairwise(bounds)]  # type: ignore[misc]
 
     def match_batch(self, batch: EventBatch) -> MatchSet:
         """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""

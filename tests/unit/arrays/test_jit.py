@@ -12,7 +12,14 @@ from tamis.arrays.buffer import grown
 from tamis.arrays.jit import PACKAGE
 
 CALLEE = "from tamis.arrays.jit import kernel\n\n@kernel\ndef inner(x: int) -> int:\n    return x + {}\n"
-CALLER = "from tamis.arrays.callee import inner\nfrom tamis.arrays.jit import kernel\n\n@kernel\ndef outer(x: int) -> int:\n    return inner(x)\n"
+CALLER = """
+from tamis.arrays.callee import inner
+from tamis.arrays.jit import kernel
+
+@kernel
+def outer(x: int) -> int:
+    return inner(x)
+"""
 
 
 def run(root: Path) -> str:
