@@ -136,7 +136,7 @@ class Matcher:
             ids = self._ids
             names = [ids[dense] for dense in found.ids.tolist()]
         bounds = found.offsets.tolist()
-        return [names[a:b] for a, b in pairwise(bounds)]  # type: ignore[misc]
+        return [names[a:b] for a, b in pairwise(bounds)]
 
     def match_batch(self, batch: EventBatch) -> MatchSet:
         """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""

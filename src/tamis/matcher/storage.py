@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.errors import StorageError
-from tamis.lang.types import parse_type, show_type
+from tamis.model.portable import type_from_data, type_to_data
 from tamis.model.schema import PublicationType
 from tamis.model.subscription import SubscriptionId
 
@@ -62,7 +62,7 @@ def save(
             "format": FORMAT,
             "engine": engine,
             "options": options,
-            "type": show_type(type) if type else None,
+            "type": type_to_data(type) if type else None,
             "file": file.name,
             "checksum": checksum(file),
         }
@@ -97,7 +97,7 @@ def load(path: Path) -> Saved:
         text if text is not None else number
         for text, number in zip(columns["text_id"], columns["number_id"], strict=True)
     ]
-    declared = parse_type(manifest["type"]) if manifest["type"] else None
+    declared = type_from_data(manifest["type"]) if manifest["type"] else None
     return Saved(manifest["engine"], manifest["options"], declared, list(zip(ids, columns["filter"], strict=True)))
 
 

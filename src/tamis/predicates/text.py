@@ -140,20 +140,31 @@ class Indexes:
 
 
 class RegexSet:
-    """Regular expressions searched together by RE2, in one pass over the value."""
+    """Regular expressions searched together by RE2, in one pass over the value.
+
+    RE2 reports "nothing found" and "out of memory" alike, so the set ends with an expression that is always found: when even
+    that is missing, the expressions are searched one by one.
+    """
 
     def __init__(self, patterns: list[tuple[int, str]]) -> None:
-        self.owners = [identifier for identifier, _ in patterns]
-        options: Any = regex_options(nocase=False)
-        options.max_mem = (8 + len(patterns)) << 20
-        self.set = re2.Set.SearchSet(options)
+        self.patterns = patterns
+        self.options: Any = regex_options(nocase=False)
+        self.options.max_mem = (8 + len(patterns)) << 20
+        self.set = re2.Set.SearchSet(self.options)
         for _, pattern in patterns:
             self.set.Add(pattern)
-        self.set.Compile()
+        self.set.Add("")
+        try:
+            self.set.Compile()
+        except re2.error:
+            self.set = None
 
     def search(self, value: str) -> Iterator[int]:
         """Owners of the expressions found in `value`."""
-        return (self.owners[i] for i in self.set.Match(value))
+        found = self.set.Match(value) if self.set else None
+        if found is None:
+            return (i for i, pattern in self.patterns if re2.search(pattern, value, options=self.options))
+        return (self.patterns[i][0] for i in found if i < len(self.patterns))
 
 
 def folds(predicate: Predicate) -> bool:

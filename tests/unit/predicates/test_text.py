@@ -57,3 +57,10 @@ def test_new_predicates_are_seen_by_the_next_batch():
         derived = dictionary.derive(Predicate("a", Op.CONTAINS, (f"x{i}y",)))
         batch = index.extend(encode_events([{"a": (f"-x{i}y-",)}], dictionary))
         assert batch.attrs.tolist() == [0, derived]
+
+
+def test_a_set_beyond_its_memory_still_answers():
+    patterns = [(i, f"(x{i}|y{i * 7}.*z)[a-q]{{5}}") for i in range(50)]
+    healthy, exhausted = module.RegexSet(patterns), module.RegexSet(patterns)
+    exhausted.set = None
+    assert list(healthy.search("-x5aaaaa-")) == list(exhausted.search("-x5aaaaa-")) == [5]
