@@ -1,4 +1,4 @@
-"""The one `@kernel` decorator: Numba in nopython mode, without the GIL, cached on disk.
+"""The `@kernel` decorator and its form for inner loops, `@leaf`: Numba in nopython mode, without the GIL, cached on disk.
 
 Numba's own disk cache watches the file of the kernel it compiled and nothing else, so an edited callee in another file
 would go unnoticed. The cache directory is therefore named after a hash of every file that may hold kernels.
@@ -45,9 +45,23 @@ CACHE_DIR = cache_root() / f"{source_hash()}{'-checked' if BOUNDSCHECK else ''}"
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first call, without Python objects, and keep the machine code on disk."""
+    return compiled(function)
+
+
+def leaf(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel for the inner loops of others: it counts no references, so it may neither allocate nor return an array.
+
+    Numba otherwise counts every array handed to a callee that loops, atomically, up and down again: a function of a few
+    nanoseconds that is given three arrays costs fifty.
+    """
+    return compiled(function, _nrt=False)
+
+
+def compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    """Numba's compiler with the settings all kernels share."""
     previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_DIR)
     try:
-        compiled = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=BOUNDSCHECK)(function)
+        compile_ = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=BOUNDSCHECK, **options)
+        return cast("Callable[P, R]", compile_(function))
     finally:
         config.CACHE_DIR = previous
-    return cast("Callable[P, R]", compiled)

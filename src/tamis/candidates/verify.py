@@ -8,12 +8,12 @@ are ones none of its conjunctions names.
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.predicates.holds import predicate_holds
 
 
-@kernel
+@leaf
 def scatter(attrs: Int32Array, first: int, last: int, begin: Int32Array, end: Int32Array) -> None:
     """Write the slices of the event's pairs first:last into begin/end (int32[attributes], all empty before)."""
     for i in range(first, last):
@@ -24,7 +24,7 @@ def scatter(attrs: Int32Array, first: int, last: int, begin: Int32Array, end: In
             end[a] = i + 1
 
 
-@kernel
+@leaf
 def gather(attrs: Int32Array, first: int, last: int, begin: Int32Array, end: Int32Array) -> None:
     """Undo `scatter`: begin/end are all empty again, at the cost of what was written."""
     for i in range(first, last):
@@ -34,7 +34,7 @@ def gather(attrs: Int32Array, first: int, last: int, begin: Int32Array, end: Int
             end[a] = 0
 
 
-@kernel
+@leaf
 def conjunction_holds(
     first: int,
     last: int,

@@ -1,11 +1,11 @@
 """What a table predicate means for an event's values: the kernel that decides one predicate, for every code there is."""
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.subscriptions import FIRST_SET, IN, IN_SET, MISSING, NONE, NONE_SET, OUT, OUT_SET
 
 
-@kernel
+@leaf
 def in_slice(sets: Int64Array, lo: int, hi: int, key: int) -> bool:
     """Whether `key` is among the ascending sets[lo:hi]."""
     while lo < hi:
@@ -19,7 +19,7 @@ def in_slice(sets: Int64Array, lo: int, hi: int, key: int) -> bool:
     return False
 
 
-@kernel
+@leaf
 def predicate_holds(op: int, lo: int, hi: int, sets: Int64Array, keys: Int64Array, begin: int, end: int) -> bool:
     """Whether one predicate holds for the attribute values keys[begin:end] (codes: `encoding/subscriptions.py`)."""
     if begin == end:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
-from tamis.arrays.jit import PACKAGE
+from tamis.arrays.jit import PACKAGE, kernel, leaf
 
 CALLEE = "from tamis.arrays.jit import kernel\n\n@kernel\ndef inner(x: int) -> int:\n    return x + {}\n"
 CALLER = """
@@ -49,3 +50,21 @@ def test_grown_keeps_content():
     larger = grown(buffer, 4)
     assert len(larger) >= 6
     assert larger[:3].tolist() == [0, 1, 2]
+
+
+def test_a_leaf_leaves_reference_counts_alone():
+    @leaf
+    def total(values: NDArray[np.int64], first: int, last: int) -> int:
+        found = 0
+        for i in range(first, last):
+            found += values[i]
+        return found
+
+    @kernel
+    def totals(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.array([total(values, i, len(values)) for i in range(len(values))])
+
+    values = np.arange(5)
+    before = sys.getrefcount(values)
+    assert totals(values).tolist() == [10, 10, 9, 7, 4]
+    assert sys.getrefcount(values) == before
