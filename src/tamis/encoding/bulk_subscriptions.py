@@ -58,6 +58,7 @@ from tamis.encoding.subscriptions import (
     TableBuilder,
 )
 from tamis.errors import DataError, nearest
+from tamis.model.check import complaint
 from tamis.model.predicate import ORDER_OPS, PATTERN_OPS, PRESENCE_OPS, Op, Predicate
 from tamis.model.subscription import Literal
 from tamis.model.values import Scalar
@@ -264,8 +265,12 @@ class Rows:
             return builder.build(), rows
         _, first, which = np.unique(np.column_stack(codes), axis=0, return_index=True, return_inverse=True)
         found = pa.table(taken).take(first).to_pylist()
-        for row in found:
-            builder.add(0, ((Literal(predicate_of(row), bool(row["negated"])),),))
+        for at, row in zip(rows[first].tolist(), found, strict=True):
+            predicate = predicate_of(row)
+            problem = complaint(predicate) if predicate.op is Op.MATCHES else None
+            if problem is not None:
+                raise DataError(f"subscription {self.owners[at]}, attribute {predicate.attribute!r}: {problem.message}")
+            builder.add(0, ((Literal(predicate, bool(row["negated"])),),))
         return builder.build(), which.reshape(-1)
 
 

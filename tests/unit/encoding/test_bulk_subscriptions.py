@@ -41,6 +41,7 @@ def test_no_rows():
         ({"attribute": ["a"], "operator": ["<"], "float": [math.nan]}, "float is not a finite number"),
         ({"attribute": ["a"], "operator": ["in"], "floats": [[1.0, math.inf]]}, "not finite"),
         ({"attribute": ["a"], "operator": ["like"], "integer": [3]}, "a pattern is a string"),
+        ({"attribute": ["a"], "operator": ["matches"], "string": ["("]}, "subscription 0, attribute 'a': not an RE2"),
         ({"attribute": [None], "operator": ["exists"]}, "go together"),
         ({"attribute": ["a"], "operator": ["="], "value": [3]}, "unknown predicate column 'value'"),
         ({"operator": ["exists"]}, "no column 'attribute'"),
