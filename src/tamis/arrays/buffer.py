@@ -18,3 +18,12 @@ def grown(buffer: NDArray[T], needed: int) -> NDArray[T]:
     larger = np.empty(max(needed, 2 * len(buffer)), buffer.dtype)
     larger[: len(buffer)] = buffer
     return larger
+
+
+def extended(array: NDArray[T], length: int, fill: int) -> NDArray[T]:
+    """`array` itself if it has `length` items, else a copy at least twice as long, filled up with `fill`."""
+    if length <= len(array):
+        return array
+    longer = np.full(max(length, 2 * len(array)), fill, array.dtype)
+    longer[: len(array)] = array
+    return longer
