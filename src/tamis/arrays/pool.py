@@ -61,7 +61,7 @@ def size_class(cells: int) -> int:
 @kernel
 def fits(pool: Pool, c: int) -> bool:
     """Whether a block of class c can be taken without more capacity."""
-    return pool.free[c] >= 0 or pool.top[0] + (1 << c) <= len(pool.link) << SMALLEST
+    return bool(pool.free[c] >= 0 or pool.top[0] + (1 << c) <= len(pool.link) << SMALLEST)
 
 
 @kernel
@@ -71,10 +71,10 @@ def take(pool: Pool, c: int) -> int:
     if start >= 0:
         after = pool.link[start >> SMALLEST]
         pool.free[c] = -1 if after < 0 else np.int64(after) << SMALLEST
-        return start
+        return int(start)
     start = pool.top[0]
     pool.top[0] = start + (1 << c)
-    return start
+    return int(start)
 
 
 @kernel

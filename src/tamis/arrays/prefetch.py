@@ -2,19 +2,17 @@
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as untyped_cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 CACHE_LINE = 64
+cgutils: Any = untyped_cgutils
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """`prefetch(array, index)` inside a kernel: `llvm.prefetch` for reading, to all cache levels, of one cell of a
+def generate_prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Type and code of `prefetch(array, index)`: `llvm.prefetch` for reading, to all cache levels, of one cell of a
     one-dimensional array. The index is not checked: a hint outside the array is harmless."""
     if not isinstance(array, types.Array) or not isinstance(index, types.Integer):
         return None
@@ -32,6 +30,4 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), generate
 
 
-def entries_per_line(array: NDArray[np.generic]) -> int:
-    """How many entries of an array share a cache line."""
-    return CACHE_LINE // array.itemsize
+prefetch: Any = intrinsic(generate_prefetch)

@@ -48,12 +48,12 @@ def with_room(slots: Slots, extra: int = 1) -> Slots:
 
 @kernel
 def mix(h: int, value: int) -> int:
-    """A hash of the pair (h, value): one multiply-xorshift round on wrapping 64-bit integers."""
-    x = (np.uint64(h) ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+    """A hash of the pair (h, value), by two wrapping multiplications; never the same for swapped small integers."""
+    x = (np.uint64(h) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value)
     x ^= x >> np.uint64(29)
     x *= np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(32)
-    return np.int64(x)
+    return int(np.int64(x))
 
 
 @kernel
@@ -65,7 +65,7 @@ def first_slot(slots: Slots, h: int) -> int:
 @kernel
 def has_room(slots: Slots, extra: int) -> bool:
     """Whether `extra` more items leave the table at most half full."""
-    return 2 * (slots.used[0] + extra) <= len(slots.items)
+    return bool(2 * (slots.used[0] + extra) <= len(slots.items))
 
 
 @kernel

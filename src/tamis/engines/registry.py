@@ -11,6 +11,8 @@ ENGINES: dict[str, str] = {
     "scan": "tamis.engines.scan:ScanEngine",
     "tree": "tamis.engines.tree:TreeEngine",
     "rapid": "tamis.engines.rapid:RapidEngine",
+    "counting": "tamis.engines.counting:CountingEngine",
+    "propagation": "tamis.engines.propagation:PropagationEngine",
 }
 DEFAULT = "scan"
 

@@ -124,7 +124,7 @@ def find(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, 
         if c.slots.hashes[slot] == h and c.attr[p] == attr and c.op[p] == op:
             if op < FIRST_SET:
                 if c.lo[p] == lo and c.hi[p] == hi:
-                    return p
+                    return int(p)
             elif c.hi[p] - c.lo[p] == hi - lo:
                 same = True
                 for i in range(hi - lo):
@@ -132,7 +132,7 @@ def find(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, 
                         same = False
                         break
                 if same:
-                    return p
+                    return int(p)
         slot = (slot + 1) & mask
     return -1
 
@@ -190,9 +190,9 @@ def make(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, 
     """A predicate under a free id, or a new one when none is free; nobody refers to it yet."""
     if c.counts[FREE] > 0:
         c.counts[FREE] -= 1
-        p = np.int64(c.stack[c.counts[FREE]])
+        p = int(c.stack[c.counts[FREE]])
     else:
-        p = c.counts[MADE]
+        p = int(c.counts[MADE])
         c.counts[MADE] += 1
     c.attr[p], c.op[p], c.lo[p], c.hi[p], c.refs[p] = attr, op, lo, hi, 0
     if op >= FIRST_SET:

@@ -1,11 +1,11 @@
 """Ordered rows of predicates, one per attribute and kind: the list index searched linearly, the sorted index by halving.
 
-    UPPER    a <= hi     ascending by hi: an event value v satisfies the end of the row from the first hi >= v
-    LOWER    a >= lo     ascending by lo: it satisfies the row up to the last lo <= v
-    BETWEEN  lo..hi      ascending by lo: the same part is tested for hi
-    EQUAL    a = key     ascending by key; used by the list index only, the sorted index asks the registry's hash table
-    OTHER    what an interval search does not decide (other codes, empty intervals), tested one by one
-    ABSENT   one row for all attributes: predicates that want their attribute missing
+UPPER    a <= hi     ascending by hi: an event value v satisfies the end of the row from the first hi >= v
+LOWER    a >= lo     ascending by lo: it satisfies the row up to the last lo <= v
+BETWEEN  lo..hi      ascending by lo: the same part is tested for hi
+EQUAL    a = key     ascending by key; used by the list index only, the sorted index asks the registry's hash table
+OTHER    what an interval search does not decide (other codes, empty intervals), tested one by one
+ABSENT   one row for all attributes: predicates that want their attribute missing
 """
 
 from typing import NamedTuple

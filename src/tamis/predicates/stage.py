@@ -84,7 +84,14 @@ class Stage:
         self.ranges_seen: set[int] = set()
         zeros = np.zeros(0, np.int32)
         self.work = Work(
-            np.zeros(0, np.uint64), zeros, zeros, zeros, zeros, np.zeros(0, np.int64), np.zeros(4, np.int64), np.zeros(14, np.int64)
+            np.zeros(0, np.uint64),
+            zeros,
+            zeros,
+            zeros,
+            zeros,
+            np.zeros(0, np.int64),
+            np.zeros(4, np.int64),
+            np.zeros(14, np.int64),
         )
 
     @property
@@ -236,12 +243,6 @@ def withdraw(c: Predicates, t: Tables, ids: Int32Array, linear: bool) -> Int64Ar
 
 
 @kernel
-def bit(bits: NDArray[np.uint64], p: int) -> bool:
-    """Whether predicate p is set."""
-    return (bits[p >> 6] >> np.uint64(p & 63)) & np.uint64(1) != 0
-
-
-@kernel
 def mark(w: Work, n: int, p: int) -> int:
     """Set predicate p if it is not; n and the new n count the predicates set."""
     flag = np.uint64(1) << np.uint64(p & 63)
@@ -269,7 +270,7 @@ def satisfy(x: Indexes, w: Work, attrs: Int32Array, keys: Int64Array, begin: int
             j += 1
         if a < len(w.present):
             w.present[a], w.first[a] = serial, m
-            row = 1 + np.int64(a) * KINDS
+            row = 1 + int(a) * KINDS
             for k in range(i, j):
                 before, key = n, keys[k]
                 in_table = a < len(x.tables.base) and x.tables.base[a] >= 0
