@@ -87,13 +87,6 @@ def sieve(relation: Relation, constraints: list[Signed]) -> tuple[Relation, list
     rows = []
     for row in relation.rows:
         bound = dict(zip(relation.names, row, strict=True))
-        if all(constraint_holds(c, bound) is not negated for c, negated in ready if known(c, bound)) and all(
-            known(c, bound) for c, _ in ready
-        ):
+        if all(constraint_holds(c, bound) is (not negated) for c, negated in ready):
             rows.append(row)
     return Relation(relation.names, rows), [c for c in constraints if c not in ready]
-
-
-def known(constraint: Constraint, bound: dict[str, Scalar]) -> bool:
-    """Whether the constraint's arithmetic has an answer."""
-    return constraint_holds(constraint, bound) is not None

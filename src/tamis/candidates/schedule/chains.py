@@ -115,7 +115,7 @@ def node_rank(
 
     With equal costs and a popularity of one this is increasing selectivity.
     """
-    holds = np.where(wanted == 1, selectivity[preds], 1 - selectivity[preds])
+    holds = np.choose(wanted, [1 - selectivity[preds], selectivity[preds], np.ones(len(preds))])  # FALSE, TRUE, ANY
     rank: FloatArray = cost[preds] / ((1 - np.minimum(holds, NEARLY_ONE)) * popularity[preds])
     return rank
 

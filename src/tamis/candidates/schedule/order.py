@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tamis.arrays.buffer import grown
 from tamis.arrays.jit import kernel
 from tamis.candidates.schedule.chains import FloatArray
+from tamis.candidates.schedule.run import ANY, TRUE
 from tamis.encoding.keys import Int32Array, Int64Array
 
 PAIRED = 16  # a predicate in at most so many chains has all its pairs compared
@@ -20,8 +21,10 @@ NOBODY = -1
 
 @kernel
 def chance(p: int, wanted: int, selectivity: FloatArray) -> float:
-    """Probability that a literal holds."""
-    return float(selectivity[p] if wanted == 1 else 1 - selectivity[p])
+    """Probability that a node's wish comes true."""
+    if wanted == ANY:
+        return 1.0
+    return float(selectivity[p] if wanted == TRUE else 1 - selectivity[p])
 
 
 @kernel

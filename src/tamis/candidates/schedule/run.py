@@ -22,7 +22,8 @@ Int8Array: TypeAlias = NDArray[np.int8]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 NAIVE, SEQUENTIAL, SUBORDER = 0, 1, 2
-UNSEEN, FALSE, TRUE, UNKNOWN = -1, 0, 1, 2  # truth of a predicate; UNKNOWN satisfies neither it nor its negation
+UNSEEN, FALSE, TRUE, UNKNOWN = -1, 0, 1, 2  # truth of a predicate; UNKNOWN satisfies nobody
+ANY = 2  # what a node may want besides FALSE and TRUE: an answer, whichever
 DONE = -1  # of `advance`; a complete chain c is COMPLETE - c
 COMPLETE = -2
 
@@ -61,7 +62,7 @@ def advance(
             if truth[p] == UNSEEN:
                 if undecided[c] or is_needed(head[p], links, chain_of, undecided):
                     return int(p)
-            elif truth[p] != wanted[node]:
+            elif not fits(wanted[node], truth[p]):
                 undecided[c] = False
                 if rule != SEQUENTIAL:
                     break
@@ -74,6 +75,12 @@ def advance(
             undecided[c] = False
             return int(COMPLETE - c)
     return DONE
+
+
+@kernel
+def fits(wanted: int, outcome: int) -> bool:
+    """Whether an outcome leaves a chain undecided whose node wants `wanted`."""
+    return outcome == wanted or (wanted == ANY and outcome != UNKNOWN)
 
 
 @kernel
@@ -107,7 +114,7 @@ def settle(
         return
     node = head[predicate]
     while node >= 0:
-        if wanted[node] != outcome:
+        if not fits(wanted[node], outcome):
             undecided[chain_of[node]] = False
         node = links[node]
 

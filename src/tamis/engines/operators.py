@@ -1,0 +1,209 @@
+"""The second half of matching where conditions need operators: the engine's survivors in, matches out.
+
+The engine decides the cheap part of every conjunction. A conjunction with operators has a dense id of its own there (a
+*task*), so what the engine finds says which tasks survive; the operators decide them. Events go through together, in
+rounds: each walks its plan until it needs a predicate, the round's predicates are evaluated, and on they go. A predicate is
+evaluated at most once per event, and never when no undecided subscription needs it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.candidates.schedule.plan import Plan, Walk
+from tamis.candidates.schedule.run import ANY, FALSE, TRUE, UNKNOWN
+from tamis.encoding.keys import Int32Array
+from tamis.encoding.matches import MatchSet
+from tamis.model.event import Event
+from tamis.model.predicate import Constraint, OperatorPredicate
+from tamis.model.subscription import Conjunction
+from tamis.model.values import Scalar
+from tamis.operators.answer import Answer
+from tamis.operators.bindings import Relation, Signed, TooManyBindings, substitution
+from tamis.operators.identity import canonical
+from tamis.operators.registry import OPERATORS, Registry
+from tamis.operators.runtime import Failure, Runtime
+
+ROUND_BYTES = 64 << 20
+FIRST_REFRESH, LAST_REFRESH = 64, 65536  # evaluations after which the plan is made anew from what was learned
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One operator literal of a conjunction: predicate id, the names its variables have here, negated or not."""
+
+    predicate: int
+    names: tuple[str, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The operators and constraints of one conjunction."""
+
+    owner: int
+    uses: tuple[Use, ...]
+    constraints: tuple[Signed, ...]
+
+
+class OperatorStage:
+    """Tasks by dense id, the plan over them, and the runtime that evaluates."""
+
+    def __init__(self, schedule: str = "suborder", registry: Registry = OPERATORS, bindings: int = 10_000) -> None:
+        self.plan = Plan(schedule)
+        self.runtime = Runtime(registry)
+        self.bindings = bindings
+        self.tasks: dict[int, Task] = {}
+        self.by_owner: defaultdict[int, set[int]] = defaultdict(set)
+        self.task_ids = np.zeros(0, np.int32)
+        self.failures: dict[int, Failure] = {}
+        self._users: Counter[int] = Counter()
+        self._fresh: dict[int, dict[int, int]] = {}
+        self._refresh_at = FIRST_REFRESH
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def add(self, task: int, owner: int, term: Conjunction) -> None:
+        """The operators of a conjunction whose cheap part the engine knows under the dense id `task`."""
+        uses, constraints = [], []
+        wanted: dict[int, int] = {}
+        for literal in term:
+            if isinstance(literal.atom, Constraint):
+                constraints.append((literal.atom, literal.negated))
+            elif isinstance(literal.atom, OperatorPredicate):
+                same = canonical(literal.atom)
+                p = self.runtime.admit(same.predicate)
+                uses.append(Use(p, same.names, literal.negated))
+                wish = TRUE if not literal.negated else ANY if same.names else FALSE
+                wanted[p] = wish if p not in wanted or wish == TRUE else wanted[p]
+        self.tasks[task] = Task(owner, tuple(uses), tuple(constraints))
+        self.by_owner[owner].add(task)
+        self._users.update(wanted.keys())
+        self._fresh[task] = wanted
+
+    def remove(self, owner: int) -> list[int]:
+        """Forget a subscription's tasks; returns their dense ids."""
+        gone = sorted(self.by_owner.pop(owner, ()))
+        linked = [t for t in gone if self._fresh.pop(t, None) is None]
+        if linked:
+            self.plan.remove(np.array(linked, np.int32))
+        self.failures.pop(owner, None)
+        for task in gone:
+            for p in {use.predicate for use in self.tasks.pop(task).uses}:
+                self._users[p] -= 1
+                if not self._users[p]:
+                    del self._users[p]
+                    self.runtime.release(p)
+        return gone
+
+    def decide(self, events: Sequence[Event], found: MatchSet) -> MatchSet:
+        """What the engine found, with surviving tasks replaced by the subscriptions whose operators hold."""
+        if not self.tasks:
+            return found
+        self._link()
+        self.task_ids = np.fromiter(self.tasks, np.int32, len(self.tasks))
+        size = max(1, ROUND_BYTES // (len(self.plan.chains.first) + len(self.runtime.predicates) + 1))
+        parts = []
+        for start in range(0, len(events), size):
+            chunk = range(start, min(len(events), start + size))
+            parts.append(self._decide([events[e] for e in chunk], [found.of(e) for e in chunk]))
+        self._learn()
+        return MatchSet.concat(parts)
+
+    def _decide(self, events: list[Event], found: list[Int32Array]) -> MatchSet:
+        runs = [Run(self, event, ids) for event, ids in zip(events, found, strict=True)]
+        active = [run for run in runs if run.walk is not None]
+        while active:
+            waiting = [(run, p) for run in active if (p := run.proceed()) is not None]
+            answers = self.runtime.round([(run.event, p) for run, p in waiting])
+            for (run, p), answer in zip(waiting, answers, strict=True):
+                run.learn(p, answer)
+            active = [run for run, _ in waiting]
+        counts = [len(run.matched) for run in runs]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return MatchSet(offsets, np.array([i for run in runs for i in run.matched], np.int32))
+
+    def status(self, owner: int) -> dict[str, Failure]:
+        """What failed for a subscription, by predicate."""
+        found = {}
+        for task in sorted(self.by_owner.get(owner, ())):
+            for use in self.tasks[task].uses:
+                if use.predicate in self.runtime.failures:
+                    found[self.runtime.text(use.predicate)] = self.runtime.failures[use.predicate]
+        if owner in self.failures:
+            found["joining the bindings"] = self.failures[owner]
+        return found
+
+    def close(self) -> None:
+        """End worker processes."""
+        self.runtime.close()
+
+    def _link(self) -> None:
+        if not self._fresh:
+            return
+        ids = np.array(list(self._fresh), np.int32)
+        offsets = np.concatenate([[0], np.cumsum([len(w) for w in self._fresh.values()])]).astype(np.int64)
+        flat = [literal for wanted in self._fresh.values() for literal in wanted.items()]
+        preds, wanted = np.array([p for p, _ in flat], np.int32), np.array([w for _, w in flat], np.int8)
+        self._fresh = {}
+        self.plan.insert(ids, offsets, preds, wanted, *self.runtime.estimates.arrays())
+
+    def _learn(self) -> None:
+        if self.runtime.evaluations >= self._refresh_at:
+            self._refresh_at = self.runtime.evaluations + min(3 * self._refresh_at, LAST_REFRESH)
+            self.plan.refresh(*self.runtime.estimates.arrays())
+
+
+class Run:
+    """One event on its way through the operators."""
+
+    def __init__(self, stage: OperatorStage, event: Event, found: Int32Array) -> None:
+        self.stage, self.event = stage, event
+        self.answers: dict[int, Answer] = {}
+        is_task = np.isin(found, stage.task_ids, assume_unique=True)
+        self.matched: list[int] = found[~is_task].tolist()
+        sure = set(self.matched)
+        survivors = [i for i in found[is_task].tolist() if stage.tasks[i].owner not in sure]
+        self.walk: Walk | None = None
+        if survivors:
+            self.walk = stage.plan.walk(np.array(survivors, np.int32), len(stage.runtime.predicates))
+
+    def proceed(self) -> int | None:
+        """The next predicate this event needs, or None when everything is decided."""
+        assert self.walk is not None
+        while True:
+            predicate, task = self.walk.next()
+            if predicate >= 0:
+                return predicate
+            if task < 0:
+                return None
+            if self._joins(self.stage.tasks[task]):
+                owner = self.stage.tasks[task].owner
+                self.matched.append(owner)
+                for sibling in self.stage.by_owner[owner]:
+                    self.walk.drop(sibling)
+
+    def learn(self, predicate: int, answer: Answer) -> None:
+        """Take in what a predicate came to."""
+        assert self.walk is not None
+        self.answers[predicate] = answer
+        self.walk.settle(predicate, UNKNOWN if answer.truth is None else int(answer.truth))
+
+    def _joins(self, task: Task) -> bool:
+        try:
+            return joint_substitution(task, self.answers, self.stage.bindings) is not None
+        except TooManyBindings as problem:
+            before = self.stage.failures.get(task.owner)
+            self.stage.failures[task.owner] = Failure(1 + (before.count if before else 0), str(problem))
+            return False
+
+
+def joint_substitution(task: Task, answers: dict[int, Answer], limit: int) -> dict[str, Scalar] | None:
+    """One substitution that satisfies all of a task, every predicate of which has been answered."""
+    if any(answers[use.predicate].truth is use.negated for use in task.uses if not use.names):
+        return None
+    relations = [Relation(use.names, answers[use.predicate].rows, use.negated) for use in task.uses if use.names]
+    return substitution(relations, task.constraints, limit)
