@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 
-def fine(event: Any, least: int) -> bool:
+def fine(event: Any, least: int) -> Any:
     return event["n"] >= least
 
 
-def count(event: Any) -> int:
+def count(event: Any) -> Any:
     return event["n"]
 
 
