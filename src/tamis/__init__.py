@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from tamis.matcher import Explanation, Matcher
     from tamis.model.limits import Limits
     from tamis.model.schema import PublicationType
+    from tamis.operators import operator
 
-__all__ = ["Explanation", "Limits", "Matcher", "PublicationType", "TamisError", "attr", "call", "var"]
+__all__ = ["Explanation", "Limits", "Matcher", "PublicationType", "TamisError", "attr", "call", "operator", "var"]
 
 HOMES = {
     "TamisError": "tamis.errors",
@@ -35,6 +36,7 @@ HOMES = {
     "Matcher": "tamis.matcher",
     "Limits": "tamis.model.limits",
     "PublicationType": "tamis.model.schema",
+    "operator": "tamis.operators",
 }
 
 

@@ -9,6 +9,7 @@ evaluated at most once per event, and never when no undecided subscription needs
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,18 +69,12 @@ class OperatorStage:
 
     def add(self, task: int, owner: int, term: Conjunction) -> None:
         """The operators of a conjunction whose cheap part the engine knows under the dense id `task`."""
-        uses, constraints = [], []
+        built = make_task(owner, term, self.runtime)
         wanted: dict[int, int] = {}
-        for literal in term:
-            if isinstance(literal.atom, Constraint):
-                constraints.append((literal.atom, literal.negated))
-            elif isinstance(literal.atom, OperatorPredicate):
-                same = canonical(literal.atom)
-                p = self.runtime.admit(same.predicate)
-                uses.append(Use(p, same.names, literal.negated))
-                wish = TRUE if not literal.negated else ANY if same.names else FALSE
-                wanted[p] = wish if p not in wanted or wish == TRUE else wanted[p]
-        self.tasks[task] = Task(owner, tuple(uses), tuple(constraints))
+        for use in built.uses:
+            wish = TRUE if not use.negated else ANY if use.names else FALSE
+            wanted[use.predicate] = wish if wish == TRUE else wanted.get(use.predicate, wish)
+        self.tasks[task] = built
         self.by_owner[owner].add(task)
         self._users.update(wanted.keys())
         self._fresh[task] = wanted
@@ -136,6 +131,18 @@ class OperatorStage:
         if owner in self.failures:
             found["joining the bindings"] = self.failures[owner]
         return found
+
+    def stats(self) -> dict[str, Any]:
+        """Sizes, the schedule, evaluations so far and the state of each operator's breaker."""
+        runtime = self.runtime
+        return {
+            "schedule": self.plan.name,
+            "conjunctions": len(self.tasks),
+            "predicates": len(runtime.ids),
+            "evaluations": runtime.evaluations,
+            "failures": sum(failure.count for failure in runtime.failures.values()),
+            "breakers": {name: breaker.state for name, breaker in runtime.breakers.items()},
+        }
 
     def close(self) -> None:
         """End worker processes."""
@@ -199,6 +206,18 @@ class Run:
             before = self.stage.failures.get(task.owner)
             self.stage.failures[task.owner] = Failure(1 + (before.count if before else 0), str(problem))
             return False
+
+
+def make_task(owner: int, term: Conjunction, runtime: Runtime) -> Task:
+    """A conjunction's operators with their predicates admitted to the runtime, and its constraints."""
+    uses, constraints = [], []
+    for literal in term:
+        if isinstance(literal.atom, Constraint):
+            constraints.append((literal.atom, literal.negated))
+        elif isinstance(literal.atom, OperatorPredicate):
+            same = canonical(literal.atom)
+            uses.append(Use(runtime.admit(same.predicate), same.names, literal.negated))
+    return Task(owner, tuple(uses), tuple(constraints))
 
 
 def joint_substitution(task: Task, answers: dict[int, Answer], limit: int) -> dict[str, Scalar] | None:

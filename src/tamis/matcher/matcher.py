@@ -7,10 +7,14 @@
 
 Changes are collected and reach the engine with the next match, so many subscriptions cost one insert. A Matcher may be
 used by several threads: writers and the hand-over to the engine hold one lock.
+
+Conjunctions with operators have dense ids of their own in the engine, which decides their cheap part; the operator stage
+turns those that survive into matches (`engines/operators.py`). `operators` names its schedule.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as with_changes
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,18 +26,22 @@ from tamis.encoding.events import EventBatch, encode_events
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
 from tamis.engines.base import EngineStats, Updatable, make_options
+from tamis.engines.operators import OperatorStage
 from tamis.engines.rebuild import updatable
 from tamis.engines.registry import DEFAULT, engine_class
 from tamis.errors import OperatorError, SubscriptionError, TamisError
 from tamis.lang import bind, normalise, parse, show
 from tamis.lang.build import Condition
 from tamis.matcher.explanation import Explanation, explain
+from tamis.matcher.witness import explain_with_operators
 from tamis.model.event import Event
 from tamis.model.event import normalise as normalise_event
 from tamis.model.limits import Limits
-from tamis.model.predicate import Predicate
 from tamis.model.schema import PublicationType
-from tamis.model.subscription import Expression, SubscriptionId, atoms
+from tamis.model.subscription import Dnf, Expression, SubscriptionId
+from tamis.operators.check import check_operators, needs_operators
+from tamis.operators.registry import OPERATORS, Registry
+from tamis.operators.runtime import Failure
 from tamis.predicates.text import TextIndex
 
 Filter = str | Expression | Condition
@@ -50,6 +58,8 @@ class Matcher:
         *,
         type: PublicationType | None = None,
         limits: Limits = Limits(),
+        operators: str = "suborder",
+        registry: Registry = OPERATORS,
         **options: Any,
     ) -> None:
         self.engine_name, self.type, self.limits, self.options = engine, type, limits, options
@@ -66,6 +76,7 @@ class Matcher:
         self._builder = TableBuilder(self._dictionary)
         self._added: list[SubscriptionTable] = []
         self._removed: list[int] = []
+        self._stage = OperatorStage(operators, registry, limits.bindings)
 
     def __len__(self) -> int:
         return len(self._dense)
@@ -83,11 +94,17 @@ class Matcher:
     def subscribe(self, identifier: SubscriptionId, filter: Filter) -> None:
         """Register a condition under an id that is not in use."""
         expression = self._expression(filter)
-        dnf = normalise(expression, self.type, self.limits)
+        dnf = self._normal(expression)
         with self._lock:
             self._check_new(identifier)
             dense = self._allocate(identifier, filter if isinstance(filter, str) else show(expression))
-            self._builder.add(dense, dnf)
+            self._dense[identifier] = dense
+            tasks = operator_terms(dnf)
+            self._builder.add(dense, dnf if not tasks else tuple(term for term in dnf if term not in tasks))
+            for term in tasks:
+                task = self._allocate(None, "")
+                self._builder.add(task, (term,))
+                self._stage.add(task, dense, term)
             if len(self._builder.owners) >= CHUNK:
                 self._close_chunk()
 
@@ -107,8 +124,7 @@ class Matcher:
 
     def replace(self, identifier: SubscriptionId, filter: Filter) -> None:
         """Give a known id another condition; on an error the old one stays."""
-        expression = self._expression(filter)
-        normalise(expression, self.type, self.limits)
+        self._normal(self._expression(filter))
         with self._lock:
             self.unsubscribe(identifier)
             self.subscribe(identifier, filter)
@@ -120,8 +136,9 @@ class Matcher:
             self._hand_over()
             del self._dense[identifier]
             self._ids[dense], self._filters[dense] = None, ""
-            self._removed.append(dense)
-            self._free.append(dense)
+            gone = [dense, *self._stage.remove(dense)]
+            self._removed += gone
+            self._free += gone
 
     def match(self, event: Mapping[str, Any]) -> list[SubscriptionId]:
         """Ids of the subscriptions the event satisfies, in no particular order."""
@@ -132,7 +149,7 @@ class Matcher:
         normal = [normalise_event(event, self.type, self.limits) for event in events]
         with self._lock:
             engine = self._hand_over()
-            found = engine.match(self._encode(normal))
+            found = self._stage.decide(normal, engine.match(self._encode(normal)))
             ids = self._ids
             names = [ids[dense] for dense in found.ids.tolist()]
         bounds = found.offsets.tolist()
@@ -140,6 +157,8 @@ class Matcher:
 
     def match_batch(self, batch: EventBatch) -> MatchSet:
         """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""
+        if len(self._stage):
+            raise OperatorError("some subscriptions use operators, which need whole events: call match_many instead")
         with self._lock:
             engine = self._hand_over()
             return engine.match(self._text.extend(batch))
@@ -151,12 +170,31 @@ class Matcher:
     def explain(self, identifier: SubscriptionId, event: Mapping[str, Any]) -> Explanation:
         """Predicate by predicate, why the subscription does or does not match the event."""
         expression = self._expression(self.filter(identifier))
-        return explain(identifier, expression, normalise_event(event, self.type, self.limits))
+        normal = normalise_event(event, self.type, self.limits)
+        dnf = self._normal(expression)
+        if not operator_terms(dnf):
+            return explain(identifier, expression, normal)
+        with self._lock:
+            return explain_with_operators(identifier, expression, dnf, normal, self._stage)
+
+    def status(self, identifier: SubscriptionId) -> dict[str, Failure]:
+        """What could not be evaluated for a subscription so far: operator predicate → how often, and why the last time."""
+        with self._lock:
+            return self._stage.status(self._known(identifier))
 
     def stats(self) -> EngineStats:
-        """Sizes and counters of the engine."""
+        """Sizes and counters of the engine, and of the operators where there are any."""
         with self._lock:
-            return self._hand_over().stats()
+            stats = self._hand_over().stats()
+            if not len(self._stage):
+                return stats
+            details = {**stats.details, "operators": self._stage.stats()}
+            return with_changes(stats, subscriptions=len(self), details=details)
+
+    def close(self) -> None:
+        """End the worker processes of isolated operators; matching again starts them again."""
+        with self._lock:
+            self._stage.close()
 
     def save(self, path: str | Path) -> None:
         """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step."""
@@ -164,16 +202,17 @@ class Matcher:
 
         with self._lock:
             pairs = [(i, f) for i, f in zip(self._ids, self._filters, strict=True) if i is not None]
-        save(Path(path), pairs, engine=self.engine_name, options=self.options, type=self.type)
+        schedule = self._stage.plan.name
+        save(Path(path), pairs, engine=self.engine_name, options=self.options, type=self.type, operators=schedule)
 
     @classmethod
-    def load(cls, path: str | Path, engine: str | None = None) -> "Matcher":
+    def load(cls, path: str | Path, engine: str | None = None, registry: Registry = OPERATORS) -> "Matcher":
         """A matcher from a directory written by `save`, with the same engine and options unless another is named."""
         from tamis.matcher.storage import load
 
         saved = load(Path(path))
         options = saved.options if engine in (None, saved.engine) else {}
-        matcher = cls(engine or saved.engine, type=saved.type, **options)
+        matcher = cls(engine or saved.engine, type=saved.type, operators=saved.operators, registry=registry, **options)
         matcher.subscribe_many(saved.pairs)
         return matcher
 
@@ -181,9 +220,12 @@ class Matcher:
         expression = parse(filter, self.limits) if isinstance(filter, str) else filter
         if isinstance(expression, Condition):
             expression = expression.expression
-        if not all(isinstance(atom, Predicate) for atom in atoms(expression)):
-            raise OperatorError("conditions with operators or variables cannot be run yet")
         return bind(expression, self.type, self.limits) if self.type else expression
+
+    def _normal(self, expression: Expression) -> Dnf:
+        dnf = normalise(expression, self.type, self.limits)
+        check_operators(dnf, self._stage.runtime.registry)
+        return dnf
 
     def _encode(self, events: list[Event]) -> EventBatch:
         return self._text.extend(encode_events(events, self._dictionary))
@@ -207,7 +249,7 @@ class Matcher:
         self._added.append(self._builder.build())
         self._builder = TableBuilder(self._dictionary)
 
-    def _allocate(self, identifier: SubscriptionId, text: str) -> int:
+    def _allocate(self, identifier: SubscriptionId | None, text: str) -> int:
         if self._free:
             dense = self._free.pop()
             self._ids[dense], self._filters[dense] = identifier, text
@@ -215,7 +257,6 @@ class Matcher:
             dense = len(self._ids)
             self._ids.append(identifier)
             self._filters.append(text)
-        self._dense[identifier] = dense
         return dense
 
     def _check_new(self, identifier: SubscriptionId) -> None:
@@ -229,3 +270,8 @@ class Matcher:
         if found is None:
             raise SubscriptionError(f"there is no subscription {identifier!r}")
         return found
+
+
+def operator_terms(dnf: Dnf) -> Dnf:
+    """The conjunctions that need operators."""
+    return tuple(term for term in dnf if needs_operators(term))

@@ -32,6 +32,7 @@ class Saved:
     engine: str
     options: dict[str, Any]
     type: PublicationType | None
+    operators: str
     pairs: list[tuple[SubscriptionId, str]]
 
 
@@ -41,6 +42,7 @@ def save(
     engine: str,
     options: dict[str, Any],
     type: PublicationType | None,
+    operators: str,
 ) -> None:
     """Write the subscriptions; an existing directory is replaced only when it is a saved matcher itself."""
     if path.exists() and (not path.is_dir() or any(not OURS.fullmatch(entry.name) for entry in path.iterdir())):
@@ -63,6 +65,7 @@ def save(
             "engine": engine,
             "options": options,
             "type": type_to_data(type) if type else None,
+            "operators": operators,
             "file": file.name,
             "checksum": checksum(file),
         }
@@ -98,7 +101,10 @@ def load(path: Path) -> Saved:
         for text, number in zip(columns["text_id"], columns["number_id"], strict=True)
     ]
     declared = type_from_data(manifest["type"]) if manifest["type"] else None
-    return Saved(manifest["engine"], manifest["options"], declared, list(zip(ids, columns["filter"], strict=True)))
+    schedule = manifest.get("operators", "suborder")
+    return Saved(
+        manifest["engine"], manifest["options"], declared, schedule, list(zip(ids, columns["filter"], strict=True))
+    )
 
 
 def checksum(file: Path) -> str:

@@ -15,3 +15,4 @@ class Limits:
     event_attributes: int = 256
     event_depth: int = 32
     event_values: int = 4096
+    bindings: int = 10_000

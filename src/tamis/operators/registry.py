@@ -25,17 +25,7 @@ GROUP = "tamis.operators"
 F = TypeVar("F", bound=Callable[..., Any])
 Style = Literal["plain", "async", "batch"]
 
-SHIPPED: dict[str, str] = {
-    "locIn": "tamis.operators.spatial:loc_in",
-    "locWithin": "tamis.operators.spatial:loc_within",
-    "distanceFrom": "tamis.operators.spatial:distance_from",
-    "mentions": "tamis.operators.text:mentions",
-    "faceCount": "tamis.operators.vision:face_count",
-    "pedestrianCount": "tamis.operators.vision:pedestrian_count",
-    "entails": "tamis.operators.logic:entails",
-    "isA": "tamis.operators.ontology:is_a",
-    "lookup": "tamis.operators.lookup:lookup",
-}
+SHIPPED: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)

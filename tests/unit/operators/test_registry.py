@@ -33,8 +33,10 @@ def test_outputs_count_as_arguments_and_styles_are_seen():
 
 
 def test_unknown_operator_suggests_the_nearest():
+    registry = Registry()
+    registry.operator("locIn")(lambda event, area: True)
     with pytest.raises(OperatorError, match="no operator 'locin'; did you mean 'locIn'"):
-        OPERATORS.get("locin")
+        registry.get("locin")
 
 
 @pytest.mark.parametrize(
