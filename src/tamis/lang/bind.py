@@ -1,5 +1,6 @@
 """Bind a condition to a publication type: attributes exist, constants belong to their domains, operators fit their kinds."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tamis.errors import BindError
@@ -15,16 +16,16 @@ from tamis.model.values import Kind, Scalar
 def bind(expression: Expression, type: PublicationType, limits: Limits = Limits()) -> Expression:
     """The condition with its constants in the form their domains store (timestamps as numbers), or a BindError."""
     check_size(expression, limits)
-    return bind_node(expression, type)
+    return map_atoms(expression, lambda atom: bind_atom(atom, type))
 
 
-def bind_node(expression: Expression, type: PublicationType) -> Expression:
-    """`bind` on a condition of checked size."""
+def map_atoms(expression: Expression, change: Callable[[Atom], Atom]) -> Expression:
+    """The same condition over changed atoms; its size must have been checked."""
     if isinstance(expression, And | Or):
-        return expression.__class__(tuple(bind_node(child, type) for child in expression.children))
+        return expression.__class__(tuple(map_atoms(child, change) for child in expression.children))
     if isinstance(expression, Not):
-        return Not(bind_node(expression.child, type))
-    return expression if isinstance(expression, Constant) else bind_atom(expression, type)
+        return Not(map_atoms(expression.child, change))
+    return expression if isinstance(expression, Constant) else change(expression)
 
 
 def bind_atom(atom: Atom, type: PublicationType) -> Atom:

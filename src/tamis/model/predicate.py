@@ -11,6 +11,8 @@ from tamis.model.values import Scalar
 class Op(StrEnum):
     """Comparison operators, spelt as in the language."""
 
+    __hash__ = str.__hash__  # an enumeration's own is slow, and operators are looked up everywhere
+
     EQ = "="
     NE = "!="
     LT = "<"
@@ -53,10 +55,10 @@ class Predicate:
         return self.attribute, self.op, values, self.nocase
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Predicate) and self.identity == other.identity
+        return self is other or (isinstance(other, Predicate) and self.identity == other.identity)
 
     def __hash__(self) -> int:
-        return hash(self.identity)
+        return hash((self.attribute, self.op, self.values, self.nocase))
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,23 @@ def within(inner: Predicate, outer: Predicate) -> bool:
     return low_fits and high_fits
 
 
+def related(one: Predicate, other: Predicate) -> bool:
+    """Whether, for predicates on one attribute that differ, `within` could depend on their constants."""
+    if one.op in PRESENCE or other.op in PRESENCE:
+        return False
+    if any(p.op in (Op.EQ, Op.IN) and not p.nocase for p in (one, other)):
+        return not (one.op is other.op is Op.EQ and one.nocase is other.nocase)  # different constants: apart for good
+    if one.nocase or other.nocase:
+        return False
+    return bool(sides(one) & sides(other))
+
+
+def sides(predicate: Predicate) -> set[str]:
+    """On which sides the predicate bounds its values."""
+    bounded = {Op.BETWEEN: {"low", "high"}, Op.GT: {"low"}, Op.GE: {"low"}, Op.LT: {"high"}, Op.LE: {"high"}}
+    return bounded.get(predicate.op, set())
+
+
 Bound = tuple[Scalar, bool] | None
 """A constant and whether it is itself left out."""
 

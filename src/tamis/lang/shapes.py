@@ -1,0 +1,104 @@
+"""Filters that differ only in their constants are read once.
+
+`shape_of` splits a text into its shape (the text with every string as `''` and every number as `0`) and its constants, with
+one compiled expression and no parser. `ShapeCache` keeps one template per shape and fills the constants in; whatever it
+cannot take that way (a fault, a constant out of range) goes the ordinary way through parser, binding and normal form, so
+results and errors are the same either way. A bulk encoder asks for `lookup` and works on all filters of a template at once.
+"""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from tamis.errors import FilterError, TamisError
+from tamis.lang.bind import bind, map_atoms
+from tamis.lang.normalise import normalise
+from tamis.lang.parse import parse
+from tamis.lang.passes.dnf import expand
+from tamis.lang.passes.negation import push_down
+from tamis.lang.size import check_text
+from tamis.lang.templates import MARK, Constants, Template, bind_markers, number_marker, text_marker
+from tamis.lang.words import read_number, read_string
+from tamis.model.limits import Limits
+from tamis.model.schema import PublicationType
+from tamis.model.subscription import Dnf
+from tamis.model.values import Scalar, check_scalar
+
+# Strings, quoted names, and numbers that stand alone: not the digits of a name, a variable or a malformed number.
+CONSTANT = re.compile(
+    r"""('(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)+`|(?<![\w.?])[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.]))""",
+    re.DOTALL,
+)
+
+
+def shape_of(text: str) -> tuple[str, Constants]:
+    """The shape of a filter and its constants without their signs; FilterError for a constant that is no scalar."""
+    parts = CONSTANT.split(text)
+    constants: list[Scalar] = []
+    for i in range(1, len(parts), 2):
+        raw = parts[i]
+        first = raw[0]
+        if first == "'" or first == '"':
+            value: Scalar = read_string(raw)
+            if not raw.isascii() or first == '"':
+                value = check_scalar(value, "a constant", FilterError)
+            parts[i] = "''"
+        elif first == "`":
+            continue
+        else:
+            value = int(raw) if raw.isdigit() and len(raw) < 19 else read_number(raw)
+            parts[i] = "0"
+        constants.append(value)
+    return "".join(parts), tuple(constants)
+
+
+class ShapeCache:
+    """Normal forms of many filters under one publication type and one set of limits. May be shared by threads."""
+
+    def __init__(self, type: PublicationType | None = None, limits: Limits = Limits(), capacity: int = 4096) -> None:
+        self.type, self.limits = type, limits
+        self.template = lru_cache(capacity)(self._template)
+
+    def normalise(self, text: str) -> Dnf:
+        """What `normalise(bind(parse(text)))` gives, sooner."""
+        found = self.lookup(text)
+        if found is not None:
+            template, constants = found
+            return template.fill(constants)
+        expression = parse(text, self.limits)
+        if self.type is not None:
+            expression = bind(expression, self.type, self.limits)
+        return normalise(expression, self.type, self.limits)
+
+    def lookup(self, text: str) -> tuple[Template, Constants] | None:
+        """The template of a filter and its prepared constants, or None: the filter must be read by itself."""
+        check_text(text, self.limits)
+        try:
+            key, constants = shape_of(text)
+        except FilterError:
+            return None
+        template = self.template(key)
+        ready = None if template is None else template.prepare(constants)
+        return None if template is None or ready is None else (template, ready)
+
+    def _template(self, key: str) -> Template | None:
+        """The template of a shape, or None if its filters are at fault or cannot be told from markers."""
+        if MARK in key:
+            return None
+        parts = CONSTANT.split(key)
+        slot = 0
+        for i in range(1, len(parts), 2):
+            if not parts[i].startswith("`"):
+                minus = parts[i - 1].rstrip().endswith("-")
+                parts[i] = f"'{text_marker(slot)}'" if parts[i] == "''" else str(number_marker(slot, minus))
+                slot += 1
+        marked = "".join(parts)
+        try:
+            expression = parse(marked, replace(self.limits, filter_bytes=4 * len(marked)))
+            if self.type is not None:
+                type = self.type
+                expression = map_atoms(expression, lambda atom: bind_markers(atom, type))
+            dnf = expand(push_down(expression, self.type), self.limits)
+        except TamisError:
+            return None
+        return Template(expression, dnf, self.type)
