@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.contract.variants import VARIANTS, label
+from tests.contract.variants import DEFAULT_EXAMPLES, EXAMPLES, VARIANTS, label
 from tests.contract.worlds import (
     ATTRIBUTES,
     World,
@@ -23,16 +23,13 @@ from tamis.model.subscription import Literal
 
 pytestmark = pytest.mark.parametrize("variant", VARIANTS, ids=label)
 
-# The oracle must be beyond doubt; with some twenty variants the others share the minutes.
-ORACLE_EXAMPLES, EXAMPLES = 1000, 100
-
 
 def cases(*strategies):
-    """`given`, with more examples for `scan` than for the rest."""
+    """`given`, with as many examples as the engine is due."""
 
     def decorate(test):
         def run(variant):
-            examples = settings(max_examples=ORACLE_EXAMPLES if variant[0] == "scan" else EXAMPLES)
+            examples = settings(max_examples=EXAMPLES.get(variant[0], DEFAULT_EXAMPLES))
             examples(given(st.tuples(*strategies))(lambda drawn: test(variant, *drawn)))()
 
         run.__name__, run.__doc__ = test.__name__, test.__doc__

@@ -10,8 +10,13 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
         if (association, index) != ("lists", "table")
     ],
     "propagation": [{"prefetch": False, "index": "list"}, {"prefetch": True, "index": "table"}],
+    "sql": [{"strategy": "sequential"}],
 }
 """engine → further option sets to run the suite with (the defaults always run)."""
+
+EXAMPLES: dict[str, int] = {"scan": 1000, "sql": 20}
+"""engine → random worlds per property. The oracle must be beyond doubt; a database answers slowly; the rest share the minutes."""
+DEFAULT_EXAMPLES = 60
 
 VARIANTS = [(name, options) for name in ENGINES for options in ({}, *OPTIONS.get(name, []))]
 

@@ -8,7 +8,7 @@ are ones none of its conjunctions names.
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import leaf
+from tamis.arrays.jit import kernel, leaf
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.predicates.holds import predicate_holds
 
@@ -53,3 +53,33 @@ def conjunction_holds(
         if not predicate_holds(ops[p], lo[p], hi[p], sets, keys, begin[a], end[a]):
             return False
     return True
+
+
+@kernel
+def verify_pairs(
+    events: Int64Array,
+    rows: Int64Array,
+    offsets: Int64Array,
+    attrs: Int32Array,
+    ops: NDArray[np.uint8],
+    lo: Int64Array,
+    hi: Int64Array,
+    sets: Int64Array,
+    event_offsets: Int64Array,
+    event_attrs: Int32Array,
+    event_keys: Int64Array,
+    attributes: int,
+) -> NDArray[np.bool_]:
+    """For candidate pairs (event index, conjunction), ascending by event, whether each holds: bool[pairs]; mutates nothing."""
+    begin, end = np.zeros(attributes, np.int32), np.zeros(attributes, np.int32)
+    outcome = np.zeros(len(events), np.bool_)
+    current = -1
+    for i in range(len(events)):
+        if events[i] != current:
+            if current >= 0:
+                gather(event_attrs, event_offsets[current], event_offsets[current + 1], begin, end)
+            current = events[i]
+            scatter(event_attrs, event_offsets[current], event_offsets[current + 1], begin, end)
+        first, last = offsets[rows[i]], offsets[rows[i] + 1]
+        outcome[i] = conjunction_holds(first, last, attrs, ops, lo, hi, sets, event_keys, begin, end)
+    return outcome

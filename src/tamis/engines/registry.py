@@ -9,6 +9,7 @@ from tamis.errors import EngineError, nearest
 
 ENGINES: dict[str, str] = {
     "scan": "tamis.engines.scan:ScanEngine",
+    "sql": "tamis.engines.sql.engine:SqlEngine",
     "tree": "tamis.engines.tree:TreeEngine",
     "rapid": "tamis.engines.rapid:RapidEngine",
     "counting": "tamis.engines.counting:CountingEngine",

@@ -1,0 +1,1 @@
+"""Matching inside a database: the engine and the two databases it speaks to."""
