@@ -11,6 +11,7 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     ],
     "propagation": [{"prefetch": False, "index": "list"}, {"prefetch": True, "index": "table"}],
     "sql": [{"strategy": "sequential"}],
+    "betree": [{"leaf_capacity": 1, "visit_cost": 2}],
 }
 """engine → further option sets to run the suite with (the defaults always run)."""
 

@@ -45,8 +45,13 @@ EVENTS: list[Event] = [
 ]
 
 # What counts as structure, besides subscriptions and conjunctions.
-SIZES = {"tree": ["nodes"], "rapid": ["nodes", "standings"]}
-VARIANTS = [("tree", {}), ("rapid", {}), ("rapid", {"light": 2})]
+SIZES = {"tree": ["nodes"], "rapid": ["nodes", "standings"], "betree": ["nodes"]}
+VARIANTS = [
+    ("tree", {}),
+    ("rapid", {}),
+    ("rapid", {"light": 2}),
+    ("betree", {}),
+]
 
 
 class Trial:

@@ -14,6 +14,7 @@ ENGINES: dict[str, str] = {
     "rapid": "tamis.engines.rapid:RapidEngine",
     "counting": "tamis.engines.counting:CountingEngine",
     "propagation": "tamis.engines.propagation:PropagationEngine",
+    "betree": "tamis.engines.betree:BetreeEngine",
 }
 DEFAULT = "scan"
 
