@@ -1,6 +1,7 @@
 """Every order of inserting and removing up to five subscriptions: the same matches, and the same size of structure."""
 
 from itertools import permutations
+from typing import cast
 
 import numpy as np
 import pytest
@@ -62,9 +63,8 @@ class Trial:
         self.dictionary = Dictionary()
         self.tables = [encode_subscriptions([(i, dnf)], self.dictionary) for i, dnf in enumerate(SUBSCRIPTIONS)]
         self.batch = encode_events(EVENTS, self.dictionary)
-        engine = build_engine(self.name, SubscriptionTable.empty(self.dictionary), options)
-        assert isinstance(engine, Incremental)
-        self.engine = engine
+        empty = SubscriptionTable.empty(self.dictionary)
+        self.engine = cast("Incremental", build_engine(self.name, empty, options))
 
     def insert(self, i):
         self.engine.insert(self.tables[i])

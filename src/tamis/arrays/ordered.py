@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 
 
-@kernel
+@leaf
 def float_of(bits: int) -> float:
     """The float64 behind an integer whose sign is the float's and whose order is that of floats."""
     return np.int64(bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)).view(np.float64)
 
 
-@kernel
+@leaf
 def cell(x: float, base: float, scale: float, cells: int) -> int:
     """The cell of x when cells begin at `base` and are 1/scale wide; what lies outside belongs to the first or last."""
     at = (x - base) * scale

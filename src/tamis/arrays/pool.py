@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 
 SMALLEST = 2  # blocks have at least 2**SMALLEST cells
 CLASSES = 40
@@ -49,7 +49,7 @@ def enlarged(pool: Pool, extra: int = 0) -> Pool:
     return Pool(pool.top, pool.free, link)
 
 
-@kernel
+@leaf
 def size_class(cells: int) -> int:
     """The class of the smallest block with at least `cells` cells."""
     c = SMALLEST
@@ -58,13 +58,13 @@ def size_class(cells: int) -> int:
     return c
 
 
-@kernel
+@leaf
 def fits(pool: Pool, c: int) -> bool:
     """Whether a block of class c can be taken without more capacity."""
     return bool(pool.free[c] >= 0 or pool.top[0] + (1 << c) <= len(pool.link) << SMALLEST)
 
 
-@kernel
+@leaf
 def take(pool: Pool, c: int) -> int:
     """The start of a block of class c (`fits` said yes); mutates the pool."""
     start = pool.free[c]
@@ -77,7 +77,7 @@ def take(pool: Pool, c: int) -> int:
     return int(start)
 
 
-@kernel
+@leaf
 def give(pool: Pool, start: int, c: int) -> None:
     """Return the block of class c at `start`; mutates the pool."""
     before = pool.free[c]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 
 
 class Slots(NamedTuple):
@@ -46,7 +46,7 @@ def with_room(slots: Slots, extra: int = 1) -> Slots:
     return larger
 
 
-@kernel
+@leaf
 def mix(h: int, value: int) -> int:
     """A hash of the pair (h, value), by two wrapping multiplications; never the same for swapped small integers."""
     x = (np.uint64(h) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value)
@@ -56,19 +56,19 @@ def mix(h: int, value: int) -> int:
     return int(np.int64(x))
 
 
-@kernel
+@leaf
 def first_slot(slots: Slots, h: int) -> int:
     """Where the probe sequence of a hash begins."""
     return h & (len(slots.items) - 1)
 
 
-@kernel
+@leaf
 def has_room(slots: Slots, extra: int) -> bool:
     """Whether `extra` more items leave the table at most half full."""
     return bool(2 * (slots.used[0] + extra) <= len(slots.items))
 
 
-@kernel
+@leaf
 def put(slots: Slots, h: int, item: int) -> None:
     """Add an item that is not there; mutates the table."""
     slot = h & (len(slots.items) - 1)
@@ -79,7 +79,7 @@ def put(slots: Slots, h: int, item: int) -> None:
     slots.used[0] += 1
 
 
-@kernel
+@leaf
 def drop(slots: Slots, h: int, item: int) -> None:
     """Remove an item that is there, and move later ones of its run back; mutates the table."""
     mask = len(slots.items) - 1
@@ -99,7 +99,7 @@ def drop(slots: Slots, h: int, item: int) -> None:
     slots.used[0] -= 1
 
 
-@kernel
+@leaf
 def refill(source: Slots, target: Slots) -> None:
     """Put every item of `source` into the empty, larger `target`."""
     for slot in range(len(source.items)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.ordered import cell, float_of
 from tamis.arrays.pool import SMALLEST, Pool, give, new_pool, size_class, take
 from tamis.arrays.pool import enlarged as enlarged_pool
@@ -109,25 +109,25 @@ def enlarged(cuts: Cuts, rows: int) -> Cuts:
     return cuts._replace(**nodes, pool=pool, data=longer(cuts.data, pool.capacity), found=found)
 
 
-@kernel
+@leaf
 def nodes_needed(rows: int) -> int:
     """Nodes that cutting a bucket of `rows` rows may make: two halves, and a partition takes at least WORTH rows."""
     return rows // WORTH + 4
 
 
-@kernel
+@leaf
 def cells_needed(rows: int) -> int:
     """Pool cells that cutting a bucket of `rows` rows may take: blocks double as children fill."""
     return 4 * rows + 4 * nodes_needed(rows) + 64
 
 
-@kernel
+@leaf
 def cells_left(pool: Pool) -> int:
     """Pool cells never handed out."""
     return (len(pool.link) << SMALLEST) - pool.top[0]
 
 
-@kernel
+@leaf
 def has_room(t: Cuts, rows: int) -> bool:
     """Whether a bucket of `rows` rows can be cut, or grow by one, without larger arrays."""
     nodes = nodes_needed(rows)
@@ -135,7 +135,7 @@ def has_room(t: Cuts, rows: int) -> bool:
     return enough and cells_left(t.pool) >= cells_needed(rows)
 
 
-@kernel
+@leaf
 def new_node(t: Cuts, attr: int, lo: int, hi: int, parent: int, capacity: int) -> int:
     """A node with an empty bucket; there is room."""
     node = int(t.top[FREE_NODE])
@@ -152,7 +152,14 @@ def new_node(t: Cuts, attr: int, lo: int, hi: int, parent: int, capacity: int) -
     return node
 
 
-@kernel
+@leaf
+def move(data: Int32Array, source: int, target: int, count: int) -> None:
+    """Copy cells to a block elsewhere."""
+    for i in range(count):
+        data[target + i] = data[source + i]
+
+
+@leaf
 def push(t: Cuts, node: int, row: int) -> None:
     """Add a row to a bucket (not to the totals); there is room."""
     size = t.size[node]
@@ -160,7 +167,7 @@ def push(t: Cuts, node: int, row: int) -> None:
         block = size_class(size + 1)
         start = take(t.pool, block)
         if t.block[node] >= 0:
-            t.data[start : start + size] = t.data[t.start[node] : t.start[node] + size]
+            move(t.data, t.start[node], start, size)
             give(t.pool, t.start[node], t.block[node])
         t.start[node], t.block[node] = start, block
     t.data[t.start[node] + size] = row
@@ -168,7 +175,7 @@ def push(t: Cuts, node: int, row: int) -> None:
     t.size[node] = size + 1
 
 
-@kernel
+@leaf
 def pull(t: Cuts, row: int) -> None:
     """Take a row out of its bucket (not out of the totals): the last one takes its place."""
     node, at = t.place[row], t.at[row]
@@ -178,18 +185,18 @@ def pull(t: Cuts, row: int) -> None:
     t.at[last] = at
 
 
-@kernel
+@leaf
 def fit(t: Cuts, node: int) -> None:
     """Move a bucket that has lost most of its rows to a smaller block."""
     size, start, block = t.size[node], t.start[node], t.block[node]
     smaller = size_class(size)
     if block > smaller + 1:
         t.start[node], t.block[node] = take(t.pool, smaller), smaller
-        t.data[t.start[node] : t.start[node] + size] = t.data[start : start + size]
+        move(t.data, start, t.start[node], size)
         give(t.pool, start, block)
 
 
-@kernel
+@leaf
 def position(d: Domains, attr: int, key: int) -> int:
     """The cell of a key in an attribute's domain. Never decreases with the key, so intervals stay intervals."""
     if d.texts[attr]:
@@ -203,14 +210,14 @@ def position(d: Domains, attr: int, key: int) -> int:
     return cell(float_of(key), d.base[attr], d.scale[attr], CELLS)
 
 
-@kernel
+@leaf
 def span(c: Columns, d: Domains, row: int, attr: int) -> tuple[int, int]:
     """First and last cell of the interval a row asks of an attribute."""
     lo, hi = cover(attr, c.first[row], c.last[row], c.attrs, c.ops, c.lo, c.hi, c.sets)
     return position(d, attr, lo), position(d, attr, hi)
 
 
-@kernel
+@leaf
 def half(t: Cuts, c: Columns, d: Domains, node: int, row: int) -> int:
     """Where a row goes at a halved node: 0 left, 1 right, -1 it spans the cut."""
     first, last = span(c, d, row, t.attr[node])
@@ -218,7 +225,7 @@ def half(t: Cuts, c: Columns, d: Domains, node: int, row: int) -> int:
     return 0 if last <= middle else 1 if first > middle else -1
 
 
-@kernel
+@leaf
 def half_node(t: Cuts, node: int, side: int, capacity: int) -> int:
     """The left or right half of a node, made when new."""
     children = t.right if side else t.left
@@ -229,7 +236,7 @@ def half_node(t: Cuts, node: int, side: int, capacity: int) -> int:
     return children[node]
 
 
-@kernel
+@leaf
 def partition(t: Cuts, node: int, attr: int) -> int:
     """The child of a node over an attribute, or -1."""
     h = mix(node, attr)
@@ -242,7 +249,7 @@ def partition(t: Cuts, node: int, attr: int) -> int:
     return -1
 
 
-@kernel
+@leaf
 def used_above(t: Cuts, node: int, attr: int) -> bool:
     """Whether the node or one above stands for the attribute."""
     while node >= 0:
@@ -353,7 +360,7 @@ def pour(t: Cuts, rows: Int32Array) -> None:
         t.top[PENDING] = 1
 
 
-@kernel
+@leaf
 def descend(t: Cuts, c: Columns, leading: Int32Array, d: Domains, row: int) -> tuple[int, int]:
     """(deepest node a row belongs to, the half of it still to be made or -1). Reads only."""
     node = ROOT
@@ -400,7 +407,7 @@ def insert_all(
     return len(rows), settle(t, c, leading, d, capacity, worth)
 
 
-@kernel
+@leaf
 def detach(t: Cuts, node: int) -> None:
     """Take a node out of its parent and give it back with its block."""
     parent = t.parent[node]
@@ -425,7 +432,7 @@ def detach(t: Cuts, node: int) -> None:
     t.top[LIVE] -= 1
 
 
-@kernel
+@leaf
 def collapse(t: Cuts, top: int, capacity: int) -> None:
     """Move all rows below a node into its bucket and take its children away."""
     while True:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.slots import Slots, drop, first_slot, mix, new_slots, put, with_room
 from tamis.arrays.slots import has_room as room_in
 from tamis.candidates.rows import Columns, Rows, arranged, contradictory, longer
@@ -153,14 +153,14 @@ class PresenceForest:
         return MatchSet(offsets, ids)
 
 
-@kernel
+@leaf
 def literal(c: Columns, row: int, i: int) -> int:
     """The i-th literal of a row: its leading predicates are one per attribute, ascending."""
     p = c.first[row] + i
     return 2 * c.attrs[p] + (c.ops[p] != MISSING)
 
 
-@kernel
+@leaf
 def sequence(c: Columns, row: int, count: int, lo: int, hi: int) -> tuple[int, int]:
     """(first, length) of the row's literals in cyclic order after the block of properties lo:hi, which is left out."""
     below = inside = 0
@@ -171,21 +171,21 @@ def sequence(c: Columns, row: int, count: int, lo: int, hi: int) -> tuple[int, i
     return below + inside, count - inside
 
 
-@kernel
+@leaf
 def cyclic(c: Columns, row: int, count: int, first: int, i: int) -> int:
     """Literal i of the sequence that starts at literal `first`."""
     at = first + i
     return literal(c, row, at - count if at >= count else at)
 
 
-@kernel
+@leaf
 def block(tree: int, t: int, k: int) -> tuple[int, int]:
     """Properties lo:hi of the block that tree (t, j) leaves out; `tree` is its index in the forest."""
     j = tree - t * (t + 1) // 2
     return j * k // (t + 1), (j + 1) * k // (t + 1)
 
 
-@kernel
+@leaf
 def belongs(c: Columns, row: int, count: int, t: int, light: int, lo: int, hi: int, k: int) -> bool:
     """Whether a row stands in tree (t, block lo:hi); t = light + 1 means the last tree."""
     ones = 0
@@ -198,7 +198,7 @@ def belongs(c: Columns, row: int, count: int, t: int, light: int, lo: int, hi: i
     return stars_and_ones > light if t > light else ones <= t <= stars_and_ones
 
 
-@kernel
+@leaf
 def child_with(f: Forest, node: int, lit: int) -> int:
     """The child whose label begins with `lit`, or -1."""
     if lit & 1 and f.width[node] < 0:
@@ -216,7 +216,7 @@ def child_with(f: Forest, node: int, lit: int) -> int:
     return int(child)
 
 
-@kernel
+@leaf
 def link(f: Forest, node: int, child: int) -> None:
     """Make `child` a child of `node`; the node becomes wide when it has enough 1-edges."""
     if not f.lit[child] & 1:
@@ -238,7 +238,7 @@ def link(f: Forest, node: int, child: int) -> None:
             each = f.next[each]
 
 
-@kernel
+@leaf
 def unlink(f: Forest, node: int, child: int) -> None:
     """Take `child` out of its parent's list."""
     lit = f.lit[child]
@@ -258,7 +258,7 @@ def unlink(f: Forest, node: int, child: int) -> None:
             f.width[node] -= 1
 
 
-@kernel
+@leaf
 def new_node(f: Forest, lit: int, end: int, row: int) -> int:
     """A node without children or items; there is room."""
     node = int(f.top[FREE_NODE])
@@ -274,7 +274,7 @@ def new_node(f: Forest, lit: int, end: int, row: int) -> int:
     return node
 
 
-@kernel
+@leaf
 def free_node(f: Forest, node: int) -> None:
     """Give a node back."""
     f.next[node] = f.top[FREE_NODE]
@@ -282,7 +282,7 @@ def free_node(f: Forest, node: int) -> None:
     f.top[LIVE] -= 1
 
 
-@kernel
+@leaf
 def add_item(f: Forest, node: int, row: int) -> None:
     """Let `row` end at `node`; there is room."""
     item = f.top[FREE_ITEM]
@@ -296,7 +296,7 @@ def add_item(f: Forest, node: int, row: int) -> None:
     f.items[node] = item
 
 
-@kernel
+@leaf
 def has_room(f: Forest) -> bool:
     """Whether one more row fits in any tree: two nodes, one item, and the edges of a node that becomes wide."""
     nodes = f.top[NODES] + 2 <= len(f.lit)
@@ -304,7 +304,7 @@ def has_room(f: Forest) -> bool:
     return nodes and items and room_in(f.wide, 2 * WIDE)
 
 
-@kernel
+@leaf
 def plant(f: Forest, tree: int, c: Columns, leading: Int32Array, row: int, lo: int, hi: int) -> None:
     """Insert a row into one tree that leaves out properties lo:hi. Mutates the forest, which has room."""
     count = leading[row]
@@ -431,7 +431,7 @@ def pure(c: Columns, rows: Int32Array, native: NDArray[np.bool_]) -> None:
                 native[row] = False
 
 
-@kernel
+@leaf
 def tree_for(f: Forest, attrs: Int32Array, first: int, last: int, light: int, k: int) -> int:
     """The tree to search for the event with pairs first:last: the smallest among those of blocks without a 1."""
     t = 0
@@ -450,7 +450,7 @@ def tree_for(f: Forest, attrs: Int32Array, first: int, last: int, light: int, k:
     return best
 
 
-@kernel
+@leaf
 def satisfied(c: Columns, leading: Int32Array, row: int, end: Int32Array) -> bool:
     """Whether all literals of a row hold for the scattered event."""
     for p in range(c.first[row], c.first[row] + leading[row]):  # noqa: SIM110 (a kernel has no generators)
@@ -459,7 +459,7 @@ def satisfied(c: Columns, leading: Int32Array, row: int, end: Int32Array) -> boo
     return True
 
 
-@kernel
+@leaf
 def partly_satisfied(c: Columns, leading: Int32Array, row: int, lo: int, hi: int, length: int, end: Int32Array) -> bool:
     """Whether the first `length` literals of a row's sequence hold for the scattered event."""
     count = leading[row]
@@ -552,7 +552,7 @@ def search(
     return out_offsets, out[:n].copy(), work
 
 
-@kernel
+@leaf
 def holds_below(
     f: Forest, c: Columns, leading: Int32Array, node: int, reached: int, lo: int, hi: int, end: Int32Array
 ) -> bool:

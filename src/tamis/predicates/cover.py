@@ -8,12 +8,12 @@ they find is verified.
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, FIRST_SET, IN, IN_SET
 
 
-@kernel
+@leaf
 def cover(
     attr: int,
     first: int,
