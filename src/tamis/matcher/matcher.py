@@ -13,7 +13,7 @@ turns those that survive into matches (`engines/operators.py`). `operators` name
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from itertools import pairwise
 from pathlib import Path
@@ -84,7 +84,7 @@ class Matcher:
     def __contains__(self, identifier: object) -> bool:
         return identifier in self._dense
 
-    def __iter__(self) -> Iterable[SubscriptionId]:
+    def __iter__(self) -> Iterator[SubscriptionId]:
         return iter(list(self._dense))
 
     def filter(self, identifier: SubscriptionId) -> str:
