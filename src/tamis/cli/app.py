@@ -1,0 +1,52 @@
+"""The command line as a whole: the list of commands, and what happens when one fails."""
+
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import typer
+
+from tamis.cli.check import check
+from tamis.cli.demo import demo
+from tamis.cli.engines import engines
+from tamis.cli.explain import explain
+from tamis.cli.match import match
+from tamis.cli.problems import tell
+from tamis.errors import TamisError
+
+# Plain help: loading the decorated kind takes longer than the help may take altogether.
+app = typer.Typer(
+    help="Content-based publish/subscribe: standing conditions, matched as events arrive.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (match, explain, check, engines, demo):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+) -> None:
+    """Options of tamis itself."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"tamis {installed('tamis')}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; what goes wrong on a user's side ends in one message and exit status 1, bad usage in 2."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a sign shows ? instead of failing
+    try:
+        app(args=arguments, prog_name="tamis")
+    except TamisError as error:
+        tell(f"tamis: {error}")
+        sys.exit(1)
+    except OSError as error:
+        tell(f"tamis: {error.filename or 'writing'}: {(error.strerror or str(error)).lower()}")
+        sys.exit(1)
