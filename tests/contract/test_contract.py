@@ -18,6 +18,7 @@ from tests.contract.worlds import (
 )
 
 from tamis.encoding.matches import MatchSet
+from tamis.model.event import Event
 from tamis.model.predicate import Op, Predicate
 from tamis.model.subscription import Literal
 
@@ -161,7 +162,7 @@ def test_extreme_widths(variant):
     wide = tuple(Literal(Predicate(f"x{i}", Op.GE, (i,))) for i in range(64))
     among = ((Literal(Predicate("a", Op.IN, tuple(range(500)))),),)
     world = World(variant, {0: (wide,), 1: (wide[:63],), 2: among})
-    event = {f"x{i}": (i,) for i in range(256)}
+    event: Event = {f"x{i}": (i,) for i in range(256)}
     world.check([event, {**event, "x63": (0,)}, {"a": tuple(range(499, 1499))}, {"a": (-1, 1000)}])
 
 

@@ -1,6 +1,7 @@
 """Random worlds (subscriptions and events over a small alphabet, so that matches happen) and an engine held to the model."""
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def pool(count, make):
 
 
 def value(chance: random.Random) -> Scalar:
-    kinds = [range(7), range(7), NUMBERS, STRINGS, [True, False]]
+    kinds: list[Sequence[Scalar]] = [range(7), range(7), NUMBERS, STRINGS, [True, False]]
     return chance.choice(chance.choice(kinds))
 
 

@@ -1,6 +1,7 @@
 """Events in bulk give the batch that `encode_events(normalise(row))` makes of the same rows."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +48,7 @@ def check(bulk, events, dictionary):
 
 def nested(event):
     """`{"e.f": (1,)}` as `{"e": {"f": [1]}}`."""
-    found: dict = {}
+    found: dict[str, Any] = {}
     for name, values in event.items():
         *outer, last = name.split(".")
         place = found

@@ -22,7 +22,7 @@ def naive(code, lo, hi, members, values):
 
 @given(st.integers(0, ALL_SET), small, small, st.sets(small, min_size=1), st.lists(small, max_size=4))
 def test_predicate_holds(code, lo, hi, members, values):
-    from tamis.candidates.verify import predicate_holds
+    from tamis.predicates.holds import predicate_holds
 
     sets = np.array(sorted(members), np.int64)
     first, last = (0, len(sets)) if code >= FIRST_SET else (lo, hi)

@@ -5,7 +5,7 @@ import pytest
 from tamis import Matcher, attr
 from tamis.errors import EventError, FilterError, LimitError, SubscriptionError
 from tamis.model.limits import Limits
-from tamis.model.schema import IntDomain, PlainDomain, PublicationType
+from tamis.model.schema import Attribute, IntDomain, PlainDomain, PublicationType
 
 CAMERA = "item = 'camera' and price < 300 and manufacturer in ('Sony', 'Nikon', 'Panasonic') and zoom > 4"
 CHEAP = {"item": "camera", "color": "red", "weight": 8, "pixels": 14, "price": 199, "manufacturer": "Sony", "zoom": 5}
@@ -93,7 +93,8 @@ def test_bad_events_are_refused(matcher):
 
 
 def test_a_type_is_enforced_on_both_sides():
-    matcher = Matcher(type=PublicationType({"price": IntDomain(0, 1000), "when": PlainDomain("timestamp")}))
+    declared = PublicationType([Attribute("price", IntDomain(0, 1000)), Attribute("when", PlainDomain("timestamp"))])
+    matcher = Matcher(type=declared)
     matcher.subscribe("late", "when >= '2026-01-01T00:00:00Z' and price < 10")
     assert matcher.match({"when": "2026-06-01T00:00:00+02:00", "price": 5}) == ["late"]
     with pytest.raises(FilterError, match="price"):
