@@ -8,6 +8,7 @@ larger event values keep their order against every exact key. Strings and boolea
 interval of numbers never contains them.
 """
 
+from struct import Struct
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ FALSE, TRUE = -0x7FF8000000000000, -0x7FF8000000000000 + 1
 UNKNOWN_STRING = 0x7FF8000000000000
 EXACT = 2**53
 FOLD = 0x7FFFFFFFFFFFFFFF
+AS_FLOAT, AS_INTEGER = Struct("<d"), Struct("<q")
 
 
 def number_keys(values: NDArray[np.generic]) -> Int64Array:
@@ -34,8 +36,9 @@ def number_keys(values: NDArray[np.generic]) -> Int64Array:
 
 
 def number_key(value: int | float) -> int:
-    """Key of one number."""
-    return int(number_keys(np.array([value]))[0])
+    """Key of one number: `number_keys` without the arrays."""
+    bits: int = AS_INTEGER.unpack(AS_FLOAT.pack(value + 0.0))[0]
+    return bits if bits >= 0 else bits ^ FOLD
 
 
 def numbers(keys: Int64Array) -> NDArray[np.float64]:

@@ -32,6 +32,7 @@ from tamis.engines.registry import DEFAULT, engine_class
 from tamis.errors import OperatorError, SubscriptionError, TamisError
 from tamis.lang import bind, normalise, parse, show
 from tamis.lang.build import Condition
+from tamis.lang.shapes import ShapeCache
 from tamis.matcher.explanation import Explanation, explain
 from tamis.matcher.witness import explain_with_operators
 from tamis.model.event import Event
@@ -67,6 +68,7 @@ class Matcher:
         self._options = make_options(self._kind.options_type, engine, options)
         self._dictionary = Dictionary(type=type)
         self._text = TextIndex(self._dictionary)
+        self._shapes = ShapeCache(type, limits)
         self._engine: Updatable | None = None
         self._lock = threading.RLock()
         self._ids: list[SubscriptionId | None] = []
@@ -93,11 +95,10 @@ class Matcher:
 
     def subscribe(self, identifier: SubscriptionId, filter: Filter) -> None:
         """Register a condition under an id that is not in use."""
-        expression = self._expression(filter)
-        dnf = self._normal(expression)
+        text, dnf = self._read(filter)
         with self._lock:
             self._check_new(identifier)
-            dense = self._allocate(identifier, filter if isinstance(filter, str) else show(expression))
+            dense = self._allocate(identifier, text)
             self._dense[identifier] = dense
             tasks = operator_terms(dnf)
             self._builder.add(dense, dnf if not tasks else tuple(term for term in dnf if term not in tasks))
@@ -124,7 +125,7 @@ class Matcher:
 
     def replace(self, identifier: SubscriptionId, filter: Filter) -> None:
         """Give a known id another condition; on an error the old one stays."""
-        self._normal(self._expression(filter))
+        self._read(filter)
         with self._lock:
             self.unsubscribe(identifier)
             self.subscribe(identifier, filter)
@@ -171,7 +172,7 @@ class Matcher:
         """Predicate by predicate, why the subscription does or does not match the event."""
         expression = self._expression(self.filter(identifier))
         normal = normalise_event(event, self.type, self.limits)
-        dnf = self._normal(expression)
+        dnf = normalise(expression, self.type, self.limits)
         if not operator_terms(dnf):
             return explain(identifier, expression, normal)
         with self._lock:
@@ -216,16 +217,21 @@ class Matcher:
         matcher.subscribe_many(saved.pairs)
         return matcher
 
+    def _read(self, filter: Filter) -> tuple[str, Dnf]:
+        """A condition as text and in normal form, its operators checked."""
+        if isinstance(filter, str):
+            text, dnf = filter, self._shapes.normalise(filter)
+        else:
+            expression = self._expression(filter)
+            text, dnf = show(expression), normalise(expression, self.type, self.limits)
+        check_operators(dnf, self._stage.runtime.registry)
+        return text, dnf
+
     def _expression(self, filter: Filter) -> Expression:
         expression = parse(filter, self.limits) if isinstance(filter, str) else filter
         if isinstance(expression, Condition):
             expression = expression.expression
         return bind(expression, self.type, self.limits) if self.type else expression
-
-    def _normal(self, expression: Expression) -> Dnf:
-        dnf = normalise(expression, self.type, self.limits)
-        check_operators(dnf, self._stage.runtime.registry)
-        return dnf
 
     def _encode(self, events: list[Event]) -> EventBatch:
         return self._text.extend(encode_events(events, self._dictionary))

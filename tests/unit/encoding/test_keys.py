@@ -52,3 +52,8 @@ def test_coarse_starts_where_floats_lose_integers():
     assert coarse(-(2.0**53))
     assert not coarse("9" * 30)
     assert not coarse(True)
+
+
+@given(st.one_of(st.integers(-(2**63), 2**63 - 1), floats))
+def test_one_number_has_the_key_it_has_in_an_array(value):
+    assert number_key(value) == number_keys(np.array([value]))[0]
