@@ -8,6 +8,7 @@ not give); nothing is divided by a constant zero; input arguments of operators w
 from tamis.errors import OperatorError
 from tamis.model.predicate import Constraint, OperatorPredicate, Predicate, Variable
 from tamis.model.subscription import Conjunction, Dnf
+from tamis.operators.answer import input_arguments
 from tamis.operators.constraints import constant_zero_division
 from tamis.operators.identity import shown
 from tamis.operators.registry import Registry
@@ -62,3 +63,5 @@ def check_call(predicate: OperatorPredicate, registry: Registry) -> None:
                 raise OperatorError(
                     f"{shown(predicate)}: argument {where} of {predicate.name!r} is an input and must be a constant"
                 )
+    if operator.check is not None:
+        operator.check(*input_arguments(operator, predicate))

@@ -9,7 +9,8 @@
 A function with `outputs` is given the event and the arguments before the last `outputs` ones; what it returns (one value, one
 tuple, or an iterable of them; None for nothing) is matched with those last arguments, variables and constants alike. A
 function without `outputs` is given all arguments, variables as `Variable`, and answers with a truth value, or with rows
-that give each distinct variable a value, in order of appearance.
+that give each distinct variable a value, in order of appearance. `check` is called with the arguments of every new
+subscription (variables as `Variable`) and may refuse them with an OperatorError.
 """
 
 import inspect
@@ -25,7 +26,17 @@ GROUP = "tamis.operators"
 F = TypeVar("F", bound=Callable[..., Any])
 Style = Literal["plain", "async", "batch"]
 
-SHIPPED: dict[str, str] = {}
+SHIPPED: dict[str, str] = {
+    "locIn": "tamis.operators.spatial:loc_in",
+    "locWithin": "tamis.operators.spatial:loc_within",
+    "distanceFrom": "tamis.operators.spatial:distance_from",
+    "mentions": "tamis.operators.text:mentions",
+    "faceCount": "tamis.operators.vision:face_count",
+    "pedestrianCount": "tamis.operators.vision:pedestrian_count",
+    "entails": "tamis.operators.logic:entails",
+    "isA": "tamis.operators.ontology:is_a",
+    "lookup": "tamis.operators.lookup:lookup",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ class Operator:
     seconds: float = 2.0
     megabytes: int = 512
     bindings: int = 10_000
+    check: Callable[..., None] | None = None
     least: int = 0
     most: int | None = 0
 
