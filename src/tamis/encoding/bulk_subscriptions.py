@@ -80,14 +80,25 @@ PREDICATE_SCHEMA = pa.schema(
     }
 )
 OPS = list(Op)
+NO_OP, UNKNOWN_OP = -1, -2
 CODE = {op: i for i, op in enumerate(OPS)}
 NEGATE = np.arange(9, dtype=np.uint8)
 NEGATE[list(NEGATED)] = list(NEGATED.values())
 
 
 def encode_predicates(rows: pa.Table, dictionary: Dictionary) -> SubscriptionTable:
-    """The table of the predicates; conjunctions come out by owner and number, their predicates as given."""
-    return Rows.read(rows).encode(dictionary)
+    """The table of the predicates; conjunctions come out by owner and number, their predicates as given. A DataError names
+    the first bad row."""
+    given = Rows.read(rows)
+    faults = given.faults()
+    for row in sorted(faults):
+        raise DataError(f"predicate row {row}: {faults[row]}")
+    return given.encode(dictionary)
+
+
+def predicate_faults(rows: pa.Table) -> dict[int, str]:
+    """Row → what is wrong with it, for every bad row."""
+    return Rows.read(rows).faults()
 
 
 @dataclass
@@ -95,6 +106,7 @@ class Rows:
     """The columns of a predicate table, in order of owner and conjunction, as arrays."""
 
     columns: dict[str, pa.Array]
+    order: NDArray[np.intp]
     owners: Int64Array
     conjunctions: Int64Array
     ops: Int64Array
@@ -103,7 +115,7 @@ class Rows:
 
     @staticmethod
     def read(table: pa.Table) -> "Rows":
-        """Cast, order and check; a DataError names the first bad row."""
+        """Cast and order; `order` says where each row stood."""
         table = conform(table)
         owners, numbers = (table.column(name).to_numpy() for name in ("subscription", "conjunction"))
         order = np.lexsort((numbers, owners))
@@ -111,9 +123,7 @@ class Rows:
             table = table.take(order)
         columns = {name: one_chunk(table.column(name)) for name in PREDICATE_SCHEMA.names}
         flags = (to_mask(columns["negated"]), to_mask(columns["nocase"]))
-        rows = Rows(columns, owners[order], numbers[order], operator_codes(columns["operator"], order), *flags)
-        rows.check(order)
-        return rows
+        return Rows(columns, order, owners[order], numbers[order], operator_codes(columns["operator"]), *flags)
 
     def present(self, name: str) -> Mask:
         """Which rows have a value in a column."""
@@ -123,15 +133,16 @@ class Rows:
         """Which rows have one of the operators."""
         return np.isin(self.ops, [CODE[op] for op in ops])
 
-    def check(self, order: NDArray[np.intp]) -> None:
-        """Every operator has the operands it needs, and floats are finite."""
+    def faults(self) -> dict[int, str]:
+        """Given row → the first thing wrong with it: operators have the operands they need, floats are finite."""
         scalars = sum(self.present(name).astype(np.int8) for name in SCALARS)
         uppers = sum(self.present(name).astype(np.int8) for name in UPPERS)
         lists = np.any([self.present(name) for name in LISTS], axis=0)
         among, presence = self.of(Op.IN, Op.NOT_IN), self.of(*PRESENCE_OPS)
-        empty, between = self.ops < 0, self.of(Op.BETWEEN)
+        empty, between = self.ops == NO_OP, self.of(Op.BETWEEN)
         attribute = self.present("attribute")
         faults = [
+            *self.unknown_operators(),
             (attribute == empty, "attribute and operator go together: give both or neither"),
             (among & ~lists, "in and not in need a list of values"),
             (~among & ~presence & ~empty & (scalars != 1), "the operator needs exactly one value"),
@@ -146,9 +157,31 @@ class Rows:
             values, bad = self.columns[name], np.zeros(len(self.ops), bool)
             bad[parents(values)[~finite(flat(values))]] = True
             faults.append((bad, f"{name} has a null or a number that is not finite"))
-        for wrong, message in faults:
-            if wrong.any():
-                raise DataError(f"predicate row {int(order[np.argmax(wrong)])}: {message}")
+        found: dict[int, str] = {}
+        for wrong, message in (*faults, *self.bad_patterns()):
+            for row in self.order[wrong].tolist():
+                found.setdefault(row, message)
+        return found
+
+    def unknown_operators(self) -> list[tuple[Mask, str]]:
+        """Rows whose operator is not in the language."""
+        known = [op.value for op in OPS]
+        spelt, which = factorise(self.columns["operator"])
+        unknown = [(i, text) for i, text in enumerate(spelt) if text not in known]
+        return [(which == i, f"there is no operator {text!r}{nearest(text, known)}") for i, text in unknown]
+
+    def bad_patterns(self) -> list[tuple[Mask, str]]:
+        """Rows whose regular expression RE2 refuses; each distinct one is tried once."""
+        rows = np.flatnonzero(self.of(Op.MATCHES) & self.present("string"))
+        found = []
+        patterns, which = factorise(self.columns["string"].take(pa.array(rows)))
+        for i in np.unique(which).tolist():
+            problem = complaint(Predicate("x", Op.MATCHES, (patterns[i],)))
+            if problem is not None:
+                wrong = np.zeros(len(self.ops), bool)
+                wrong[rows[which == i]] = True
+                found.append((wrong, problem.message))
+        return found
 
     def encode(self, dictionary: Dictionary) -> SubscriptionTable:
         """Keys and codes for all rows, derived attributes per distinct predicate."""
@@ -265,12 +298,8 @@ class Rows:
             return builder.build(), rows
         _, first, which = np.unique(np.column_stack(codes), axis=0, return_index=True, return_inverse=True)
         found = pa.table(taken).take(first).to_pylist()
-        for at, row in zip(rows[first].tolist(), found, strict=True):
-            predicate = predicate_of(row)
-            problem = complaint(predicate) if predicate.op is Op.MATCHES else None
-            if problem is not None:
-                raise DataError(f"subscription {self.owners[at]}, attribute {predicate.attribute!r}: {problem.message}")
-            builder.add(0, ((Literal(predicate, bool(row["negated"])),),))
+        for row in found:
+            builder.add(0, ((Literal(predicate_of(row), bool(row["negated"])),),))
         return builder.build(), which.reshape(-1)
 
 
@@ -305,15 +334,11 @@ def conform(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=PREDICATE_SCHEMA)
 
 
-def operator_codes(column: pa.Array, order: NDArray[np.intp]) -> Int64Array:
-    """Positions in `OPS`, -1 for null, or a DataError naming an unknown operator."""
+def operator_codes(column: pa.Array) -> Int64Array:
+    """Positions in `OPS`; NO_OP for null, UNKNOWN_OP for what is not in the language."""
     spelt, which = factorise(column)
     known = {op.value: i for op, i in CODE.items()}
-    for i, text in enumerate(spelt):
-        if text not in known:
-            at = int(order[np.argmax(which == i)])
-            raise DataError(f"predicate row {at}: there is no operator {text!r}{nearest(text, known)}")
-    codes: Int64Array = np.array([*(known[text] for text in spelt), -1], np.int64)[which]
+    codes: Int64Array = np.array([*(known.get(text, UNKNOWN_OP) for text in spelt), NO_OP], np.int64)[which]
     return codes
 
 

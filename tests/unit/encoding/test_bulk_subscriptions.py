@@ -3,7 +3,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from tamis.encoding.bulk_subscriptions import encode_predicates
+from tamis.encoding.bulk_subscriptions import encode_predicates, predicate_faults
 from tamis.encoding.dictionary import Dictionary
 from tamis.errors import DataError
 
@@ -41,7 +41,7 @@ def test_no_rows():
         ({"attribute": ["a"], "operator": ["<"], "float": [math.nan]}, "float is not a finite number"),
         ({"attribute": ["a"], "operator": ["in"], "floats": [[1.0, math.inf]]}, "not finite"),
         ({"attribute": ["a"], "operator": ["like"], "integer": [3]}, "a pattern is a string"),
-        ({"attribute": ["a"], "operator": ["matches"], "string": ["("]}, "subscription 0, attribute 'a': not an RE2"),
+        ({"attribute": ["a"], "operator": ["matches"], "string": ["("]}, "row 0: not an RE2"),
         ({"attribute": [None], "operator": ["exists"]}, "go together"),
         ({"attribute": ["a"], "operator": ["="], "value": [3]}, "unknown predicate column 'value'"),
         ({"operator": ["exists"]}, "no column 'attribute'"),
@@ -51,3 +51,8 @@ def test_no_rows():
 def test_bad_rows_are_named(columns, message):
     with pytest.raises(DataError, match=message):
         encode_predicates(rows(**columns), Dictionary())
+
+
+def test_every_bad_row_is_told():
+    table = rows(attribute=["a", "a", "b"], operator=["?", "=", "="], integer=[1, 2, None])
+    assert predicate_faults(table).keys() == {0, 2}

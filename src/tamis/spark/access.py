@@ -1,0 +1,120 @@
+"""Access keys: the one key under which a conjunction is filed for the `shuffle` strategy, and the keys an event asks for.
+
+An event can satisfy a conjunction only if it carries the conjunction's access key: an equality (attribute, value) if there is
+one, else the presence of one of its attributes, else nothing at all. Keys hash to buckets; a bucket's conjunctions and the
+events that ask for one of its keys meet in one task. Keys that many conjunctions share are *hot*: their conjunctions are
+copied to several salts of the bucket, and each event goes to one of them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tamis.encoding.columns import Mask, changes
+from tamis.encoding.events import EventBatch
+from tamis.encoding.keys import Int64Array
+from tamis.encoding.subscriptions import IN, MISSING, SubscriptionTable
+
+UInt64 = np.uint64
+NOTHING = np.int64(-1)
+HOT = 0.01
+BITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an event needs to know to find its buckets: which hashes of keys are in use, and which of them are hot."""
+
+    used: Mask
+    hot: Int64Array
+
+    def save(self, directory: Path) -> None:
+        """Keep it beside the shards."""
+        np.savez_compressed(directory / "access.npz", used=np.packbits(self.used), hot=self.hot)
+
+    @staticmethod
+    def load(directory: Path) -> "Access":
+        """What `save` wrote."""
+        with np.load(directory / "access.npz") as found:
+            return Access(np.unpackbits(found["used"]).astype(bool), found["hot"])
+
+    @staticmethod
+    def merged(parts: list["Access"]) -> "Access":
+        """The access of several shards together."""
+        used = np.zeros(1 << BITS, bool)
+        for part in parts:
+            used |= part.used
+        hot = np.unique(np.concatenate([part.hot for part in parts] or [np.zeros(0, np.int64)]))
+        return Access(used, hot)
+
+
+def mixed(attrs: Int64Array, keys: Int64Array) -> Int64Array:
+    """Non-negative hashes of (attribute, key) pairs, the same on every machine."""
+    x = attrs.astype(UInt64) * UInt64(0x9E3779B97F4A7C15) ^ keys.astype(np.int64).view(UInt64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> UInt64(shift))) * UInt64(factor)
+    return ((x ^ (x >> UInt64(31))) >> UInt64(1)).view(np.int64)
+
+
+def presence(attrs: Int64Array) -> Int64Array:
+    """Hashes of the presence of attributes."""
+    return mixed(attrs + (1 << 32), np.zeros(len(attrs), np.int64))
+
+
+def conjunction_hashes(table: SubscriptionTable) -> Int64Array:
+    """The hash of each conjunction's access key; of its equalities the one on the attribute with most constants."""
+    owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
+    attrs = table.attrs.astype(np.int64)
+    equal = (table.ops == IN) & (table.lo == table.hi)
+    constants = np.unique(np.column_stack([attrs[equal], table.lo[equal]]), axis=0)[:, 0] if equal.any() else attrs[:0]
+    variety = np.bincount(constants, minlength=int(attrs.max(initial=0)) + 1)
+    rank = np.where(equal, 1 + variety[attrs] if len(attrs) else 0, np.where(table.ops == MISSING, -1, 0))
+    order = np.lexsort((-rank, owner))
+    best = order[changes(owner[order])]
+    best = best[rank[best] >= 0]
+    found = np.full(len(table), mixed(np.array([NOTHING]), np.zeros(1, np.int64))[0])
+    by_value = mixed(attrs[best], table.lo[best])
+    found[owner[best]] = np.where(equal[best], by_value, presence(attrs[best]))
+    return found
+
+
+def access_of(table: SubscriptionTable) -> Access:
+    """Which hashes the conjunctions of a table use, and which of them too often."""
+    hashes, counts = np.unique(conjunction_hashes(table), return_counts=True)
+    used = np.zeros(1 << BITS, bool)
+    used[hashes & ((1 << BITS) - 1)] = True
+    return Access(used, hashes[counts > max(64, HOT * len(table))])
+
+
+def event_hashes(batch: EventBatch, access: Access) -> tuple[Int64Array, Int64Array]:
+    """(event index, hash) of every key in use that an event asks for."""
+    events = np.repeat(np.arange(len(batch)), np.diff(batch.offsets))
+    attrs = batch.attrs.astype(np.int64)
+    every = np.arange(len(batch))
+    nothing = np.repeat(mixed(np.array([NOTHING]), np.zeros(1, np.int64)), len(batch))
+    rows = np.concatenate([events, events, every])
+    hashes = np.concatenate([mixed(attrs, batch.keys), presence(attrs), nothing])
+    kept = access.used[hashes & ((1 << BITS) - 1)]
+    return rows[kept], hashes[kept]
+
+
+def groups_of_events(
+    rows: Int64Array, hashes: Int64Array, salt: Int64Array, access: Access, buckets: int, salts: int
+) -> tuple[Int64Array, Int64Array]:
+    """(event index, group), each pair once. `salt` int64[events] is a hash of the event itself."""
+    hot = np.isin(hashes, access.hot)
+    groups = (hashes >> BITS) % buckets * salts + np.where(hot, salt[rows] % salts, 0)
+    found = np.unique(np.column_stack([rows, groups]), axis=0)
+    return found[:, 0], found[:, 1]
+
+
+def groups_of_conjunctions(
+    hashes: Int64Array, access: Access, buckets: int, salts: int
+) -> tuple[Int64Array, Int64Array]:
+    """(conjunction, group): hot ones are in every salt of their bucket."""
+    hot = np.isin(hashes, access.hot)
+    copies = np.where(hot, salts, 1)
+    rows = np.repeat(np.arange(len(hashes)), copies)
+    number = np.arange(len(rows)) - np.repeat(np.cumsum(copies) - copies, copies)
+    return rows, (hashes[rows] >> BITS) % buckets * salts + number

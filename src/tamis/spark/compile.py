@@ -1,0 +1,196 @@
+"""Subscriptions → a new version of an index directory, built by executors.
+
+Three steps: tasks read their shares into parts, each over a dictionary of its own; the driver merges the dictionaries (never
+the subscriptions); tasks renumber the parts and write the shards. Nothing is visible to readers until the last step
+names the new version in `CURRENT`.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.saved import load_dictionary, save_dictionary
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.engines.base import make_options
+from tamis.engines.registry import DEFAULT, engine_class
+from tamis.errors import DataError, nearest
+from tamis.model.limits import Limits
+from tamis.model.schema import PublicationType
+from tamis.spark.access import Access, access_of
+from tamis.spark.index import read_ids, save_ids, save_table
+from tamis.spark.layout import DICTIONARY, QUARANTINE, Manifest, next_version, publish
+from tamis.spark.merge import load_maps, merge_into, renumber, save_maps
+from tamis.spark.parts import VALIDITY, Reading, read_part_table
+
+SHARD = 4_000_000
+PART_COLUMNS = "part string, subscriptions long, conjunctions long, predicates long, quarantined long, several boolean"
+TEXT = {"id", "filter"}
+ROWS = {"id", "attribute", "operator"}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A finished version of an index."""
+
+    index: str
+    manifest: Manifest
+
+    def quarantine(self, spark: SparkSession) -> DataFrame:
+        """The subscriptions that could not be compiled: id, filter, error."""
+        schema = f"id {self.manifest.id_type}, filter string, error string"
+        place = Path(self.index) / self.manifest.version / QUARANTINE
+        return spark.read.schema(schema).parquet(str(place)) if place.exists() else spark.createDataFrame([], schema)
+
+
+def compile_index(
+    subscriptions: DataFrame,
+    index: str | Path,
+    *,
+    engine: str = DEFAULT,
+    options: dict[str, Any] | None = None,
+    type: PublicationType | None = None,
+    limits: Limits = Limits(),
+    partitions: int | None = None,
+    shard_size: int = SHARD,
+) -> Compiled:
+    """Compile (id, filter) rows, or one row per predicate (`encoding/bulk_subscriptions.py`, with `id` for the
+    subscription), into the next version of `index`. `valid_from` and `valid_until` columns are kept and honoured."""
+    make_options(engine_class(engine).options_type, engine, options or {})
+    id_type, rows = check_columns(subscriptions)
+    spark, index = subscriptions.sparkSession, Path(index).absolute()
+    version = next_version(index)
+    directory = index / version
+    staging = directory / "staging"
+    staging.mkdir(parents=True)
+    reading = Reading(str(staging), type, limits)
+    shares = partitions or int(str(spark.conf.get("spark.sql.shuffle.partitions")))
+    read = reading.predicates if rows else reading.texts
+    parts = subscriptions.repartition(shares, "id").mapInArrow(read, PART_COLUMNS).collect()
+    merge_parts(staging, directory, [row.part for row in parts], type)
+    groups = sharded([(row.part, row.subscriptions) for row in parts], shard_size)
+    built = build_shards(spark, staging, directory, groups)
+    Access.merged([Access.load(directory / row.shard) for row in built]).save(directory)
+    if any(row.quarantined for row in parts):
+        keep_quarantine(staging, directory, [row.part for row in parts if row.quarantined])
+    manifest = Manifest(
+        version=version,
+        engine=engine,
+        options=options or {},
+        id_type=id_type,
+        subscriptions=sum(row.subscriptions for row in parts),
+        conjunctions=sum(row.conjunctions for row in parts),
+        predicates=sum(row.predicates for row in parts),
+        quarantined=sum(row.quarantined for row in parts),
+        bytes=sum(row.bytes for row in built),
+        several=any(row.several for row in parts),
+        validity=any(name in subscriptions.columns for name in VALIDITY),
+        shards=sorted(row.shard for row in built),
+    )
+    shutil.rmtree(staging)
+    manifest.write(directory)
+    publish(index, version)
+    return Compiled(str(index), manifest)
+
+
+def check_columns(subscriptions: DataFrame) -> tuple[str, bool]:
+    """The kind of ids (`string` or `long`), and whether there is one row per predicate; or a DataError."""
+    names = set(subscriptions.columns)
+    missing = [name for name in ("id",) if name not in names]
+    if missing or not (names >= TEXT or names >= ROWS):
+        wanted = "(id, filter) or (id, attribute, operator, …)"
+        known = ", ".join(subscriptions.columns)
+        hint = nearest("filter", names) if "filter" not in names else nearest("id", names)
+        raise DataError(f"subscriptions need the columns {wanted}; there are: {known}{hint}")
+    kind = subscriptions.schema["id"].dataType
+    if not isinstance(kind, (t.StringType, t.IntegerType, t.LongType, t.ShortType)):
+        raise DataError(f"a subscription id is a string or an integer; the column id has type {kind.simpleString()}")
+    for name in VALIDITY:
+        if name in names and not isinstance(subscriptions.schema[name].dataType, (t.TimestampType, t.DateType)):
+            raise DataError(f"the column {name} must be a timestamp")
+    return ("string" if isinstance(kind, t.StringType) else "long"), not names >= TEXT
+
+
+def merge_parts(staging: Path, directory: Path, parts: list[str], type: PublicationType | None) -> None:
+    """The common dictionary, and beside each part how its numbers read there."""
+    common = Dictionary(type=type)
+    for part in parts:
+        save_maps(staging / part, *merge_into(common, load_dictionary(staging / part / DICTIONARY)))
+    save_dictionary(common, directory / DICTIONARY)
+
+
+def sharded(parts: list[tuple[str, int]], size: int) -> list[list[str]]:
+    """Parts in groups of about `size` subscriptions; at least one group."""
+    groups: list[list[str]] = [[]]
+    held = 0
+    for part, count in parts:
+        if held and held + count > size:
+            groups.append([])
+            held = 0
+        groups[-1].append(part)
+        held += count
+    return groups
+
+
+def build_shards(spark: SparkSession, staging: Path, directory: Path, groups: list[list[str]]) -> list[Any]:
+    """Let executors write the shards; returns one row about each."""
+    plan = [(f"shard-{i:05d}", json.dumps(parts)) for i, parts in enumerate(groups)]
+
+    def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                held = build_shard(staging, directory, row["shard"], json.loads(row["parts"]))
+                yield pa.record_batch({"shard": [row["shard"]], "bytes": [held]})
+
+    frame = spark.createDataFrame(plan, "shard string, parts string").repartition(len(plan), "shard")
+    return frame.mapInArrow(build, "shard string, bytes long").collect()
+
+
+def build_shard(staging: Path, directory: Path, name: str, parts: list[str]) -> int:
+    """Renumber and join parts into one shard; returns its size in bytes."""
+    common = load_dictionary(directory / DICTIONARY)
+    tables, ids, base = [SubscriptionTable.empty(common)], [], 0
+    for part in parts:
+        table = renumber(read_part_table(staging / part, common), *load_maps(staging / part), common)
+        tables.append(shifted(table, base))
+        ids.append(pa.Table.from_batches([read_ids(staging / part)]))
+        base += len(ids[-1])
+    fresh = directory / f".{name}-{np.random.default_rng().integers(1 << 62):x}"
+    fresh.mkdir()
+    whole = SubscriptionTable.concat(tables)
+    save_table(whole, fresh)
+    access_of(whole).save(fresh)
+    save_ids(pa.concat_tables(ids) if ids else pa.table({"id": pa.array([], pa.string())}), fresh)
+    place_once(fresh, directory / name)
+    return whole.nbytes
+
+
+def shifted(table: SubscriptionTable, base: int) -> SubscriptionTable:
+    """The table with its owners numbered from `base`."""
+    columns = (table.offsets, table.attrs, table.ops, table.lo, table.hi, table.sets)
+    return SubscriptionTable(table.owners + np.int32(base), *columns, table.dictionary)
+
+
+def place_once(fresh: Path, final: Path) -> None:
+    """Move a finished directory into place; when another attempt of the task was first, its result stands."""
+    try:
+        fresh.rename(final)
+    except OSError:
+        if not final.exists():
+            raise
+        shutil.rmtree(fresh)
+
+
+def keep_quarantine(staging: Path, directory: Path, parts: list[str]) -> None:
+    """Gather the parts' quarantine files; they are copied, not read."""
+    (directory / QUARANTINE).mkdir()
+    for part in parts:
+        shutil.move(staging / part / f"{QUARANTINE}.parquet", directory / QUARANTINE / f"{part}.parquet")
