@@ -12,6 +12,13 @@ TamisError
 ├── StorageError           a saved index or file cannot be read, written or trusted
 ├── OperatorError          an operator is unknown, misused or misbehaves
 ├── DataError              a bulk input (file, frame) is malformed as a whole
+├── BrokerError            the broker refuses or cannot answer
+│   ├── TicketError        no such subscription, or not its ticket: one answer for both
+│   ├── ConflictError      an idempotency key was used for another event
+│   ├── TargetError        a webhook address that must not be called
+│   ├── BusyError          too much at once; come back later
+│   ├── FullError          the disk is full; nothing was changed
+│   └── UnknownOutcome     the disk failed while writing: nobody knows whether the change is there
 └── MissingExtra           an optional dependency is not installed (the extra is named)
 """
 
@@ -83,6 +90,41 @@ class OperatorError(TamisError):
 
 class DataError(TamisError):
     """A bulk input is malformed as a whole."""
+
+
+class BrokerError(TamisError):
+    """The broker refuses or cannot answer."""
+
+
+class TicketError(BrokerError):
+    """No such subscription, or not its ticket; the text does not tell which."""
+
+    def __init__(self) -> None:
+        super().__init__("this ticket opens no such subscription; it may have expired: subscribe again")
+
+
+class ConflictError(BrokerError):
+    """An idempotency key was used before, for another event."""
+
+
+class TargetError(BrokerError):
+    """A webhook address that must not be called."""
+
+
+class BusyError(BrokerError):
+    """Too much at once; `seconds` later there may be room."""
+
+    def __init__(self, message: str, seconds: int = 1, client: bool = False) -> None:
+        self.seconds, self.client = seconds, client
+        super().__init__(f"{message}; try again in {seconds} s")
+
+
+class FullError(BrokerError):
+    """The disk is full; nothing was changed."""
+
+
+class UnknownOutcome(BrokerError):
+    """The disk failed while writing: nobody knows whether the change is there."""
 
 
 class MissingExtra(TamisError):
