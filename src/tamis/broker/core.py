@@ -104,9 +104,13 @@ class Core:
         self.begin()
 
     def now(self) -> int:
-        """Milliseconds; never before the latest event, whatever the clock does."""
-        self._latest = max(self._latest, int(self._clock() * 1000))
+        """Milliseconds; never back, whatever the clock does."""
+        self._latest = self.peek()
         return self._latest
+
+    def peek(self) -> int:
+        """The same for other threads than the writer's."""
+        return max(self._latest, int(self._clock() * 1000))
 
     # ── subscribers ──
     def subscribe(

@@ -1,0 +1,58 @@
+"""The broker as a process: bind, serve, and stop in order when told to or when the disk fails."""
+
+import logging
+import signal
+from types import FrameType
+
+import uvicorn
+
+from tamis.broker.api import create_app
+from tamis.broker.service import Service
+from tamis.errors import UnknownOutcome
+
+log = logging.getLogger("tamis.broker")
+GRACE = 10
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, with streams told to end before it waits for their connections."""
+
+    service: Service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal asks to stop."""
+        log.info("stopping", extra={"signal": signal.Signals(sig).name})
+        self.end_streams()
+        super().handle_exit(sig, frame)
+
+    def end_streams(self) -> None:
+        """Streams and long polls end now; they are resumed elsewhere or later."""
+        self.service.end_streams()
+
+    def disk_failed(self) -> None:
+        """Answers from now on would be lies: stop."""
+        self.end_streams()
+        self.should_exit = True
+
+
+def serve(service: Service, host: str = "127.0.0.1", port: int = 8080) -> None:
+    """Serve until stopped; raises when it was the disk that stopped it."""
+    config = uvicorn.Config(
+        create_app(service),
+        host,
+        port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=75,
+        h11_max_incomplete_event_size=64 << 10,
+        ws="websockets-sansio",
+        ws_max_size=64 << 10,
+    )
+    server = Server(config)
+    server.service = service
+    service.on_failure = server.disk_failed
+    server.run()
+    if service.writer.failure is not None:
+        raise UnknownOutcome(str(service.writer.failure))
