@@ -66,9 +66,7 @@ def read_arrow(body: bytes, settings: Settings, valid_for: int = 0, key: str | N
     """An Arrow IPC stream: a row per event, a column per attribute, null meaning absent."""
 
     def rows() -> Iterator[tuple[int, Callable[[], Incoming]]]:
-        line = 0
-        for content in arrow_rows(body):
-            line += 1
+        for line, content in enumerate(arrow_rows(body), 1):
             yield line, lambda: read_row(content, settings, valid_for, key_digest(key, line))  # noqa: B023 (called at once)
 
     try:
@@ -125,11 +123,13 @@ def is_compressed(message: Any) -> bool:
     header = field(data, struct.unpack_from("<I", data, 0)[0], 2)
     if header is None:
         raise DataError("an Arrow message has no header")
-    batch: int | None = follow(data, header)
+    batch = follow(data, header)
     if message.type == "dictionary":
         inner = field(data, batch, 1)
-        batch = None if inner is None else follow(data, inner)
-    return batch is not None and field(data, batch, 3) is not None
+        if inner is None:
+            return False
+        batch = follow(data, inner)
+    return field(data, batch, 3) is not None
 
 
 def field(data: bytes, table: int, slot: int) -> int | None:

@@ -48,7 +48,7 @@ def load(path: Path | None, settings: Settings, engine: str | None) -> Matcher:
                 return matcher
         except TamisError as problem:
             log.warning("the saved index is not usable and will be made again", extra={"problem": str(problem)})
-    return Matcher(**options, type=settings.type, limits=settings.limits)  # type: ignore[arg-type]
+    return Matcher(**options, type=settings.type, limits=settings.limits)
 
 
 def subscribe(matcher: Matcher, row: Subscription) -> None:

@@ -11,39 +11,54 @@ class Ledger(Protocol):
 
     def subscriptions(self) -> Iterator[Subscription]:
         """All of them, by number."""
+
     def subscription(self, number: int) -> Subscription | None:
         """One, if it is there."""
+
     def put(self, row: Subscription) -> None:
         """Write a new subscription or all of an old one."""
+
     def drop(self, number: int) -> None:
         """Forget a subscription, its queue and its dead letters."""
+
     def counters(self) -> tuple[int, int, int]:
         """The highest subscription number and event ever given, and the time of the latest event."""
+
     def tails(self) -> Iterator[tuple[int, int]]:
         """(subscription, highest notification) of every queue that has rows."""
+
     def add(self, events: list[Event], notifications: list[Notification], keys: list[Key]) -> None:
         """Events, their notifications and their idempotency keys."""
+
     def key(self, digest: bytes) -> Key | None:
         """What an idempotency key was used for."""
+
     def event(self, seq: int) -> Event | None:
         """One event, if it is still kept."""
+
     def valid_events(self, after: int, upto: int, now: int, limit: int) -> list[Event]:
         """Events after `after` up to `upto` that are still valid, oldest first."""
+
     def notified(self, number: int, first: int, last: int) -> set[int]:
         """Which events between two have a notification in this queue, acknowledged or not."""
+
     def bury(self, number: int, after: int, upto: int, reason: str, now: int) -> int:
         """Copy notifications after `after` up to `upto` to the dead letters; returns how many."""
+
     def trim_acknowledged(self, number: int, cursor: int, now: int) -> bool:
         """Delete acknowledged notifications of events no longer valid; whether none is left to delete later."""
+
     def trim_events(self, after: int, published_before: int, now: int, limit: int) -> int:
         """Look at `limit` events after `after`, delete those nobody needs; returns the last one looked at, 0 at the end."""
+
     def trim_old(self, keys_before: int, dead_before: int, limit: int) -> None:
         """Delete idempotency keys and dead letters that are past their time."""
+
     def ended_before(self, before: int, limit: int) -> list[int]:
         """Subscriptions that ended before a time."""
+
     def page(self, number: int, after: int, limit: int) -> list[Delivery]:
         """The next notifications of a queue."""
+
     def dead_letters(self, number: int, after: int, limit: int) -> list[Delivery]:
         """The next dead letters of a subscription."""
-
-

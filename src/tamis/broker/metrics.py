@@ -15,10 +15,14 @@ class Metrics:
         registry = self.registry = CollectorRegistry()
         self.events = Counter("tamis_events", "Events published.", registry=registry)
         self.matches = Counter("tamis_matches", "Notifications made by publishing.", registry=registry)
-        self.commits = Histogram("tamis_commit_seconds", "Time to make a group durable.", buckets=COMMIT, registry=registry)
+        self.commits = Histogram(
+            "tamis_commit_seconds", "Time to make a group durable.", buckets=COMMIT, registry=registry
+        )
         self.group = Histogram("tamis_group_events", "Events per group that had any.", buckets=SIZE, registry=registry)
         self.requests = Counter("tamis_requests", "Requests answered.", ["status"], registry=registry)
-        self.latency = Histogram("tamis_request_seconds", "Time to answer, streams left out.", buckets=COMMIT, registry=registry)
+        self.latency = Histogram(
+            "tamis_request_seconds", "Time to answer, streams left out.", buckets=COMMIT, registry=registry
+        )
         self.sent = Counter("tamis_notifications_sent", "Notifications handed out.", ["way"], registry=registry)
         self.webhooks = Counter("tamis_webhook_attempts", "Webhook calls.", ["outcome"], registry=registry)
         self.streams = Gauge("tamis_streams", "Open streams.", ["way"], registry=registry)

@@ -158,7 +158,9 @@ class Service:
         """The same for a stream, of which there may be only so many."""
         open_streams = sum(len(waiters) for waiters in self._waiters.values())
         if len(self._waiters.get(number, ())) >= self.settings.streams_per_subscription:
-            raise BusyError(f"streams_per_subscription = {self.settings.streams_per_subscription} are open", 10, client=True)
+            raise BusyError(
+                f"streams_per_subscription = {self.settings.streams_per_subscription} are open", 10, client=True
+            )
         if open_streams >= self.settings.streams:
             raise BusyError(f"streams = {self.settings.streams} are open", 10)
         gauge = self.metrics.streams.labels(way)

@@ -122,12 +122,18 @@ class Store:
 
     def drop(self, number: int) -> None:
         """Forget a subscription, its queue and its dead letters."""
-        for table, column in (("subscriptions", "number"), ("notifications", "subscription"), ("dead_letters", "subscription")):
+        for table, column in (
+            ("subscriptions", "number"),
+            ("notifications", "subscription"),
+            ("dead_letters", "subscription"),
+        ):
             self.db.execute(f"DELETE FROM {table} WHERE {column}=?", (number,))
 
     def ended_before(self, before: int, limit: int) -> list[int]:
         """Subscriptions that ended before a time."""
-        found = self.db.execute("SELECT number FROM subscriptions WHERE ended > 0 AND ended < ? LIMIT ?", (before, limit))
+        found = self.db.execute(
+            "SELECT number FROM subscriptions WHERE ended > 0 AND ended < ? LIMIT ?", (before, limit)
+        )
         return [number for (number,) in found]
 
     def counters(self) -> tuple[int, int, int]:
@@ -227,7 +233,7 @@ class Store:
             " AND NOT EXISTS (SELECT 1 FROM dead_letters WHERE event = seq)",
             (seen[0], seen[-1], published_before, now),
         )
-        return seen[-1]
+        return int(seen[-1])
 
     def trim_old(self, keys_before: int, dead_before: int, limit: int) -> None:
         """Delete idempotency keys and dead letters that are past their time."""
@@ -239,7 +245,9 @@ class Store:
         self.db.executemany("DELETE FROM dead_letters WHERE subscription=? AND n=?", old)
 
 
-def connect(path: str, vfs: str | None, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+def connect(
+    path: str, vfs: str | None, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+) -> apsw.Connection:
     """A connection that waits a little for a lock instead of failing at once."""
     db = apsw.Connection(path, flags, vfs)
     db.set_busy_timeout(5000)

@@ -34,6 +34,7 @@ class Watcher(Protocol):
 
     def committed(self, touched: set[int], events: int, matched: int, seconds: float) -> None:
         """A group is durable; these queues have changed."""
+
     def failed(self, problem: UnknownOutcome) -> None:
         """The writer has stopped for good."""
 

@@ -59,7 +59,9 @@ class Doorman:
         client = (scope.get("client") or ("unknown", 0))[0]
         settings = self.settings
         if self.inside.total() >= settings.requests:
-            await problem(503, "too busy", f"requests = {settings.requests} are being answered", 1)(scope, receive, send)
+            await problem(503, "too busy", f"requests = {settings.requests} are being answered", 1)(
+                scope, receive, send
+            )
             return
         if self.inside[client] >= settings.requests_per_client:
             text = f"requests_per_client = {settings.requests_per_client} are being answered"

@@ -17,7 +17,8 @@ from tamis.errors import EventError
 
 router = APIRouter(prefix="/v1/events", tags=["events"], dependencies=[KEY])
 ValidFor = Annotated[
-    float, Query(ge=0, le=10**9, allow_inf_nan=False, description="Seconds during which new subscriptions still get it.")
+    float,
+    Query(ge=0, le=10**9, allow_inf_nan=False, description="Seconds during which new subscriptions still get it."),
 ]
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="The same key publishes the same event once.")
@@ -75,7 +76,9 @@ async def publish_batch(
     refused = [{"line": line, "error": text.encode("utf-8", "replace").decode()} for line, text in batch.refused]
     done = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     if len(done) < len(outcomes):
-        refused.append({"line": 0, "error": "this idempotency key was used for another batch; some events were left out"})
+        refused.append(
+            {"line": 0, "error": "this idempotency key was used for another batch; some events were left out"}
+        )
     answer = {"ids": [f"e{o.event}" for o in done], "matched": [o.matched for o in done], "refused": refused}
     return Response(msgspec.json.encode(answer), 201, media_type="application/json")
 

@@ -1,6 +1,6 @@
 """Subscriptions and their queues."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Header, Query
@@ -37,6 +37,9 @@ After = Annotated[int | None, Query(ge=0, lt=2**63, description="Only what comes
 Limit = Annotated[int, Query(ge=1, le=256)]
 OPENS = documented(403)
 CHANGES = documented(403, 507)
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "Notifications as they come."}
+}
 
 
 @router.post("", status_code=201, responses=documented(401, 507), dependencies=[KEY])
@@ -120,7 +123,7 @@ async def acknowledge(request: AckRequest, number: Number, ticket: Ticket, broke
 @router.get(
     "/{id}/stream",
     response_class=Response,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "Notifications as they come."}} | OPENS,
+    responses=STREAM | OPENS,
 )
 async def stream(
     number: Number,
@@ -137,7 +140,9 @@ async def stream(
 
 
 @router.get("/{id}/dead-letters", response_model=DeadLetters, responses=OPENS)
-async def dead_letters(number: Number, ticket: Ticket, broker: Broker, after: After = None, limit: Limit = 100) -> Response:
+async def dead_letters(
+    number: Number, ticket: Ticket, broker: Broker, after: After = None, limit: Limit = 100
+) -> Response:
     """Notifications that were given up. They can be read for a day, also after the subscription has expired."""
     found = await broker.dead_letters(number, ticket, after or 0, limit)
     body = {"dead_letters": [envelope(number, delivery) for delivery in found]}
@@ -165,5 +170,7 @@ async def explain(request: ExplainRequest, number: Number, ticket: Ticket, broke
 def duration(seconds: float, settings: Settings) -> int:
     """Milliseconds, within what a subscription may ask for."""
     if seconds > settings.subscription_valid_max:
-        raise FilterError(f"valid_for = {seconds:g} s exceeds subscription_valid_max = {settings.subscription_valid_max:g} s")
+        raise FilterError(
+            f"valid_for = {seconds:g} s exceeds subscription_valid_max = {settings.subscription_valid_max:g} s"
+        )
     return max(1, round(seconds * 1000))

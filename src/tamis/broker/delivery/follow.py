@@ -34,7 +34,9 @@ async def follow(service: Service, number: int, after: int | None, way: str) -> 
                 cursor, since, attempts = standing.cursor, time.monotonic(), 0
             position = max(position, cursor)
             room = settings.in_flight - (position - cursor)
-            page = await service.page(number, position, min(room, PAGE)) if room > 0 and standing.last > position else []
+            page = (
+                await service.page(number, position, min(room, PAGE)) if room > 0 and standing.last > position else []
+            )
             if page:
                 if position == cursor:
                     since = time.monotonic()
@@ -51,6 +53,8 @@ async def follow(service: Service, number: int, after: int | None, way: str) -> 
                 if position > cursor and time.monotonic() >= since + settings.ack_wait:
                     position, since, attempts = cursor, time.monotonic(), attempts + 1
                     if attempts >= settings.attempts:
-                        await service.do(partial(Core.give_up, number=number, n=cursor + 1, reason="nobody acknowledged it"))
+                        await service.do(
+                            partial(Core.give_up, number=number, n=cursor + 1, reason="nobody acknowledged it")
+                        )
                 else:
                     yield []

@@ -78,7 +78,7 @@ def embedded(address: Address) -> Address:
             return address.sixtofour
         if address.teredo is not None:
             return address.teredo[1]
-        if address in NAT64 or int(address) < 1 << 32 and not address.is_loopback:
+        if address in NAT64 or (int(address) < 1 << 32 and not address.is_loopback):
             return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address
 
@@ -101,7 +101,7 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
         """Resolve once, judge, and connect to that very address."""
         async with asyncio.timeout(timeout):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        address = judge([ipaddress.ip_address(entry[4][0].partition("%")[0]) for entry in found], self.loopback)
+        address = judge([ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found], self.loopback)
         return await self.inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(

@@ -58,7 +58,12 @@ class Webhooks:
         """Queues have changed."""
         for number in numbers:
             standing = self.service.core.standing.get(number)
-            if standing is not None and standing.webhook and standing.last > standing.cursor and number not in self.tasks:
+            if (
+                standing is not None
+                and standing.webhook
+                and standing.last > standing.cursor
+                and number not in self.tasks
+            ):
                 task = self.tasks[number] = asyncio.create_task(self._drain(number))
                 task.add_done_callback(partial(self._done, number))
 
@@ -103,7 +108,7 @@ class Webhooks:
         assert row.webhook is not None
         assert row.secret is not None
         body, name, now = encode(row.number, delivery), f"s{row.number}.{delivery.n}", datetime.now(UTC)
-        headers = {
+        headers: dict[bytes | str, bytes | str] = {
             "content-type": "application/json",
             "user-agent": "tamis",
             "webhook-id": name,
@@ -122,6 +127,12 @@ class Webhooks:
                 status = response.status
         except TamisError as refusal:
             return str(refusal)
-        except (OSError, TimeoutError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as problem:
+        except (
+            OSError,
+            TimeoutError,
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.TimeoutException,
+        ) as problem:
             return f"{type(problem).__name__}: {problem}".rstrip(": ")
         return "" if 200 <= status < 300 else f"it answered {status}"
