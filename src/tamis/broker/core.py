@@ -181,7 +181,8 @@ class Core:
         """Predicate by predicate, why a subscription does or does not match."""
         if number not in self.matcher:
             raise TicketError
-        return self.matcher.explain(number, event)
+        told = self.matcher.explain(number, event)
+        return replace(told, text=told.text.replace(str(number), f"s{number}", 1))
 
     # ── deliverers ──
     def delivered(self, number: int, n: int) -> None:
@@ -366,8 +367,15 @@ class Core:
 
 def check_ticket(row: Subscription | None, ticket: str, now: int) -> Subscription:
     """The row, if the ticket opens it and it has not expired."""
-    known = fits(ticket, row.ticket if row is not None else None)
-    if not known or row is None or row.ended or row.expires <= now:
+    found = check_owner(row, ticket)
+    if found.ended or found.expires <= now:
+        raise TicketError
+    return found
+
+
+def check_owner(row: Subscription | None, ticket: str) -> Subscription:
+    """The row, if the ticket opens it, expired or not."""
+    if not fits(ticket, row.ticket if row is not None else None) or row is None:
         raise TicketError
     return row
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tamis.broker import index
-from tamis.broker.core import Core, Incoming, Standing, check_ticket
+from tamis.broker.core import Core, Incoming, Standing, check_owner, check_ticket
 from tamis.broker.metrics import Metrics
 from tamis.broker.rows import Delivery, Subscription
 from tamis.broker.settings import Settings
 from tamis.broker.store import Store
-from tamis.broker.tickets import fits
 from tamis.broker.writer import Answers, Writer
-from tamis.errors import BusyError, StorageError, TicketError, UnknownOutcome
+from tamis.errors import BusyError, StorageError, UnknownOutcome
 from tamis.matcher import Explanation
 
 T = TypeVar("T")
@@ -43,6 +42,7 @@ class Service:
         self.store = Store(self.directory / "broker.db")
         self.index_path = self.directory / "index"
         matcher = index.restore(self.index_path, self.store.subscriptions(), self.settings, engine)
+        matcher.match({})  # compiles what matching needs before the first publisher waits for it
         self.core = Core(self.store, matcher, self.settings, clock)
         self.metrics = Metrics()
         self.writer = Writer(self.core, self.store, self.settings, self)
@@ -123,9 +123,7 @@ class Service:
         """Dead letters of a subscription, which its ticket still opens when it has expired."""
 
         def look(store: Store) -> list[Delivery]:
-            row = store.subscription(number)
-            if not fits(ticket, row.ticket if row else None):
-                raise TicketError
+            check_owner(store.subscription(number), ticket)
             return store.dead_letters(number, after, limit)
 
         return await self.read(look)
@@ -170,7 +168,8 @@ class Service:
     # ── told by the writer's thread ──
     def committed(self, touched: set[int], events: int, matched: int, seconds: float) -> None:
         """A group is durable: count it, and wake who waits for it."""
-        self.metrics.commits.observe(seconds)
+        if touched or events:
+            self.metrics.commits.observe(seconds)
         if events:
             self.metrics.events.inc(events)
             self.metrics.matches.inc(matched)
