@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+)
 
 from tamis.broker.incoming import checked
 from tamis.broker.messages import Subscribed
@@ -24,7 +33,8 @@ FILTERS: dict[str, Any] = {
     "not item = 'a'": lambda e: "item" in e and e["item"] != "a",
     "missing(price)": lambda e: "price" not in e,
 }
-EVENTS = st.fixed_dictionaries({}, optional={"price": st.integers(0, 8), "item": st.sampled_from("abc")})
+ITEM, PRICE = st.sampled_from("abc"), st.integers(0, 8)
+EVENTS = st.fixed_dictionaries({"item": ITEM, "price": PRICE}) | st.fixed_dictionaries({"item": ITEM})
 SMALL = Settings(replay_slice=2, queue=6, event_kept=3, key_kept=20, dead_letter_kept=15)
 START = 1_700_000_000.0
 
@@ -43,19 +53,19 @@ class Modelled:
 class BrokerMachine(RuleBasedStateMachine):
     subscriptions = Bundle("subscriptions")
 
-    @initialize()
-    def start(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "broker.db"
         self.broker = MemoryBroker(SMALL, "scan", START, Store(self.path))
         self.model: dict[str, Modelled] = {}
+        self.opened: dict[str, Subscribed] = {}
         self.events: dict[str, tuple[dict[str, Any], float]] = {}
         self.keys: dict[str, tuple[str, float]] = {}
 
     def teardown(self) -> None:
-        if hasattr(self, "broker"):
-            self.broker.store.close()
-            self.folder.cleanup()
+        self.broker.store.close()
+        self.folder.cleanup()
 
     @property
     def now(self) -> float:
@@ -70,6 +80,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def subscribe(self, filter: str, valid_for: int, replay: bool) -> Subscribed:
         mine = self.broker.subscribe(filter, valid_for=valid_for, replay=replay)
         self.model[mine.id] = Modelled(filter, self.now + valid_for)
+        self.opened[mine.id] = mine
         if replay:
             self.replay(self.model[mine.id])
         return mine
@@ -79,7 +90,16 @@ class BrokerMachine(RuleBasedStateMachine):
             if valid_until > self.now and name not in told.queue and FILTERS[told.filter](event):
                 told.queue.append(name)
 
-    @rule(event=EVENTS, valid_for=st.sampled_from([0, 0, 5, 20]), key=st.none() | st.sampled_from("xyz"))
+    @initialize(target=subscriptions, filters=st.lists(st.sampled_from(sorted(FILTERS)), min_size=2, max_size=3))
+    def subscribe_some(self, filters: list[str]) -> MultipleResults[Subscribed]:
+        return multiple(*(self.subscribe(filter, 25, True) for filter in filters))
+
+    @rule(events=st.lists(EVENTS, min_size=1, max_size=4), valid_for=st.sampled_from([0, 5, 20]))
+    def publish_some(self, events: list[dict[str, Any]], valid_for: int) -> None:
+        for event in events:
+            self.publish(event, valid_for, None)
+
+    @rule(event=EVENTS, valid_for=st.sampled_from([0, 20]), key=st.sampled_from("xy"))
     def publish(self, event: dict[str, Any], valid_for: int, key: str | None) -> None:
         full_key = None if key is None else f"{key}{sorted(event.items())}{valid_for}"
         answer = self.broker.publish(event, valid_for=valid_for, key=full_key)
@@ -178,36 +198,31 @@ class BrokerMachine(RuleBasedStateMachine):
     def stands(self, mine: Subscribed) -> bool:
         return mine.id in self.model and self.model[mine.id].expires > self.now
 
-    @rule(mine=subscriptions)
-    def look(self, mine: Subscribed) -> None:
-        """The queue is what it should be, in order, with the ids it had."""
-        if not self.stands(mine):
-            with pytest.raises(TicketError):
-                self.broker.notifications(mine)
-            return
-        told = self.model[mine.id]
-        found = self.broker.notifications(mine).notifications
-        assert [n.event_id for n in found] == told.queue[told.cursor :]
-        assert [n.id for n in found] == [f"{mine.id}.{n + 1}" for n in range(told.cursor, len(told.queue))]
-        assert [n.event for n in found] == [self.events[n.event_id][0] for n in found]
-
-    @rule(mine=subscriptions)
-    def look_at_dead_letters(self, mine: Subscribed) -> None:
-        told = self.model.get(mine.id)
-        if told is not None and self.stands(mine):
+    @invariant()
+    def queues_agree(self) -> None:
+        """Every queue is what it should be, in order, with the ids it had; so are the recent dead letters."""
+        for name, told in self.model.items():
+            mine = self.opened[name]
+            if told.expires <= self.now:
+                with pytest.raises(TicketError):
+                    self.broker.notifications(mine)
+                continue
+            found = self.broker.notifications(mine).notifications
+            assert [n.event_id for n in found] == told.queue[told.cursor :]
+            assert [n.id for n in found] == [f"{name}.{n + 1}" for n in range(told.cursor, len(told.queue))]
+            assert [n.event for n in found] == [self.events[n.event_id][0] for n in found]
             recent = [name for name, at in told.dead if at >= self.now - SMALL.dead_letter_kept]
-            found = [letter.event_id for letter in self.broker.dead_letters(mine).dead_letters]
-            assert found[len(found) - len(recent) :] == recent
+            buried = [letter.event_id for letter in self.broker.dead_letters(mine).dead_letters]
+            assert buried[len(buried) - len(recent) :] == recent
 
     @invariant()
     def counts_agree(self) -> None:
-        if hasattr(self, "broker"):
-            live = {int(name[1:]) for name, told in self.model.items() if told.expires > self.now}
-            assert live <= set(self.broker.core.standing)
-            assert set(self.broker.core.matcher) == set(self.broker.core.standing)
+        live = {int(name[1:]) for name, told in self.model.items() if told.expires > self.now}
+        assert live <= set(self.broker.core.standing)
+        assert set(self.broker.core.matcher) == set(self.broker.core.standing)
 
 
-BrokerMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+BrokerMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=40)
 TestBroker = BrokerMachine.TestCase
 
 
