@@ -92,7 +92,8 @@ class BrokerMachine(RuleBasedStateMachine):
 
     @initialize(target=subscriptions, filters=st.lists(st.sampled_from(sorted(FILTERS)), min_size=2, max_size=3))
     def subscribe_some(self, filters: list[str]) -> MultipleResults[Subscribed]:
-        return multiple(*(self.subscribe(filter, 25, True) for filter in filters))
+        opened: list[Any] = [self.subscribe(filter, 25, True) for filter in filters]
+        return multiple(*opened)
 
     @rule(events=st.lists(EVENTS, min_size=1, max_size=4), valid_for=st.sampled_from([0, 5, 20]))
     def publish_some(self, events: list[dict[str, Any]], valid_for: int) -> None:

@@ -297,9 +297,12 @@ class Core:
         events = self.ledger.valid_events(row.replay_from, row.replay_to, now, limit)
         if events:
             met = self.ledger.notified(row.number, events[0].seq, events[-1].seq)
-            alone = Matcher("scan", type=self.matcher.type, limits=self.matcher.limits)
+            alone = Matcher(
+                "scan", type=self.matcher.type, limits=self.matcher.limits, registry=self.settings.operators
+            )
             alone.subscribe(row.number, row.filter)
             found = alone.match_many([msgspec.json.decode(event.body) for event in events])
+            alone.close()
             fresh = [event.seq for event, ids in zip(events, found, strict=True) if ids and event.seq not in met]
             standing = self.standing[row.number]
             self._undo.append(lambda last=standing.last: setattr(standing, "last", last))  # type: ignore[misc]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tamis.broker.rows import Subscription
 from tamis.broker.settings import Settings
+from tamis.engines.registry import DEFAULT
 from tamis.errors import StorageError, TamisError
 from tamis.matcher import Matcher
 
@@ -40,15 +41,14 @@ def restore(path: Path | None, rows: Iterable[Subscription], settings: Settings,
 
 def load(path: Path | None, settings: Settings, engine: str | None) -> Matcher:
     """The saved index, or an empty matcher when there is none to trust."""
-    options = {} if engine is None else {"engine": engine}
     if path is not None and path.exists():
         try:
-            matcher = Matcher.load(path, engine)
+            matcher = Matcher.load(path, engine, settings.operators)
             if matcher.type == settings.type:
                 return matcher
         except TamisError as problem:
             log.warning("the saved index is not usable and will be made again", extra={"problem": str(problem)})
-    return Matcher(**options, type=settings.type, limits=settings.limits)
+    return Matcher(engine or DEFAULT, type=settings.type, limits=settings.limits, registry=settings.operators)
 
 
 def subscribe(matcher: Matcher, row: Subscription) -> None:

@@ -80,6 +80,7 @@ class Service:
         self._readers.shutdown()
         if self.core.changes and self.writer.failure is None:
             index.save(self.core.matcher, self.index_path)
+        self.core.matcher.close()
         for store in [*self._opened, self.store]:
             store.close()
         os.close(self._lock)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
+from tamis.operators import Registry
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
@@ -14,6 +15,8 @@ class Settings:
 
     limits: Limits = field(default_factory=Limits)
     type: PublicationType | None = None
+    # operators run code of this machine on events of strangers: none unless they are given
+    operators: Registry = field(default_factory=Registry)
     # validity
     subscription_valid_max: float = 30 * DAY
     event_valid_max: float = 7 * DAY

@@ -12,6 +12,10 @@ from tamis.cli.engines import engines
 from tamis.cli.explain import explain
 from tamis.cli.match import match
 from tamis.cli.problems import tell
+from tamis.cli.publish import publish
+from tamis.cli.serve import serve
+from tamis.cli.subscribe import subscribe
+from tamis.cli.tail import tail
 from tamis.errors import TamisError
 
 # Plain help: loading the decorated kind takes longer than the help may take altogether.
@@ -22,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (match, explain, check, engines, demo):
+for command in (match, explain, check, engines, demo, serve, publish, subscribe, tail):
     app.command()(command)
 
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tamis.errors import DataError, SchemaError
+from tamis.errors import DataError, MissingExtra, SchemaError
 
 if TYPE_CHECKING:
+    from tamis.broker.client import Client
     from tamis.model.schema import PublicationType
 
 StdinFormat = Annotated[
@@ -21,6 +22,13 @@ Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad ro
 EngineName = Annotated[str | None, typer.Option("--engine", metavar="NAME", help="Engine to use; see `tamis engines`.")]
 EngineOptions = Annotated[
     list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the engine; may be repeated.")
+]
+
+BrokerUrl = Annotated[
+    str, typer.Option("--url", envvar="TAMIS_URL", metavar="URL", help="Where the broker is.", show_envvar=False)
+]
+BrokerKey = Annotated[
+    str | None, typer.Option("--key", envvar="TAMIS_KEY", metavar="KEY", help="API key, where one is required.")
 ]
 
 
@@ -60,3 +68,12 @@ def read_type(name: str | None) -> "PublicationType | None":
         return parse_type(read_text_file(name))
     except SchemaError as error:
         raise DataError(f"{name}: {error}") from None
+
+
+def open_client(url: str, key: str | None) -> "Client":
+    """A client of the broker at `url`, patient with one that is busy."""
+    try:
+        from tamis.broker.client import Client
+    except ModuleNotFoundError as problem:
+        raise MissingExtra("talking to a broker", "server") from problem
+    return Client(url, key=key, patience=60)
