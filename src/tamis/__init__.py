@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "Limits", "Matcher", "PublicationType", "TamisError", "attr", "call", "operator", "var"]
 
+__version__ = "0.1.0"
+
 HOMES = {
     "TamisError": "tamis.errors",
     "attr": "tamis.lang",

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import tamis
 from tamis.cli.app import app
 from tamis.cli.market import SUBSCRIPTIONS, events
 from tamis.engines.registry import ENGINES
@@ -65,6 +66,10 @@ def test_help_has_an_example(run, command):
     done = run(command, "--help")
     assert done.code == 0
     assert f"Example:\n    tamis {command}" in done.out or f"| tamis {command}" in done.out
+
+
+def test_version(run):
+    assert run("--version").out == f"tamis {tamis.__version__}\n"
 
 
 def test_no_arguments_give_help(run):

@@ -6,6 +6,7 @@ from io import TextIOWrapper
 
 import typer
 
+from tamis import __version__
 from tamis.cli.check import check
 from tamis.cli.demo import demo
 from tamis.cli.engines import engines
@@ -36,9 +37,7 @@ def options(
 ) -> None:
     """Options of tamis itself."""
     if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"tamis {installed('tamis')}")
+        typer.echo(f"tamis {__version__}")
         raise typer.Exit
 
 

@@ -11,7 +11,7 @@ from tamis.cli.source import Source
 from tamis.errors import DataError
 from tamis.lang.events import read_event
 from tamis.model.schema import PublicationType, domain_kind
-from tamis.model.values import Kind
+from tamis.model.values import INT64_MAX, INT64_MIN, Kind
 
 json_scalar: Callable[[str], Any] = msgspec.json.Decoder(bool | int | float | str | None).decode
 
@@ -45,12 +45,17 @@ def subscription(row: Row, from_text: bool) -> Subscription:
     key, text = data["id"], data["filter"]
     if from_text:
         typed = scalar(key)
-        key = typed if type(typed) is int else key
-    if type(key) not in (str, int):
-        raise DataError(f"an id is a string or an integer, not {msgspec.json.encode(key).decode()}")
+        key = typed if is_id(typed) and not isinstance(typed, str) else key
+    if not is_id(key):
+        raise DataError(f"an id is a string or an integer of 64 bits, not {key!r}")
     if not isinstance(text, str):
         raise DataError(f"the filter of {key!r} is not a string")
     return Subscription(row.line, key, text)
+
+
+def is_id(key: object) -> bool:
+    """Whether a value can be the id of a subscription."""
+    return isinstance(key, str) or (type(key) is int and INT64_MIN <= key <= INT64_MAX)
 
 
 def events(

@@ -33,6 +33,7 @@ def test_csv_values_are_json_scalars_where_they_can_be(text, value):
 def test_a_subscription_has_an_id_and_a_filter():
     assert subscription(Row(3, 2, {"id": "bob", "filter": "a = 1"}), False) == Subscription(3, "bob", "a = 1")
     assert subscription(Row(3, 2, {"id": "12", "filter": "a = 1"}), True).id == 12
+    assert subscription(Row(3, 2, {"id": str(2**63), "filter": "a = 1"}), True).id == str(2**63)
     assert subscription(Row(3, 2, {"id": "1.5", "filter": "a = 1"}), True).id == "1.5"
     assert subscription(Row(3, 2, {"id": "12", "filter": "a = 1"}), False).id == "12"
 
@@ -43,7 +44,8 @@ def test_a_subscription_has_an_id_and_a_filter():
         ([1], "is an object"),
         ({"id": 1}, "needs 'filter'; this one has 'id'"),
         ({}, "needs 'id'; this one has nothing"),
-        ({"id": True, "filter": "a = 1"}, "not true"),
+        ({"id": True, "filter": "a = 1"}, "not True"),
+        ({"id": 2**63, "filter": "a = 1"}, "integer of 64 bits"),
         ({"id": [1], "filter": "a = 1"}, r"not \[1\]"),
         ({"id": 1, "filter": 2}, "not a string"),
     ],
