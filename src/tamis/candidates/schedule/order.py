@@ -3,7 +3,8 @@
 Two chains cost differently in their two orders only through the predicates they share. `saving` is that difference; the
 chains are strung together greedily over it, Kruskal style. A predicate shared by many chains would give quadratically many
 pairs: such a group is sorted by P/C, the chance of reaching the shared node over the cost of getting there, and only
-neighbours are paired. The strings that result share little; those that decide most chains for their cost go first.
+neighbours are paired. Pairs alone do not see how many chains wait for a predicate, so chains whose `worth` (chains decided
+per unit of cost) differs by a large factor are kept apart: the strings order those of like worth.
 """
 
 import numpy as np
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
 from tamis.arrays.jit import kernel
-from tamis.candidates.schedule.chains import FloatArray
+from tamis.candidates.schedule.chains import FloatArray, Structure
 from tamis.candidates.schedule.run import ANY, TRUE
 from tamis.encoding.keys import Int32Array, Int64Array
 
 PAIRED = 16  # a predicate in at most so many chains has all its pairs compared
 NOBODY = -1
+LIKE = 4.0  # chains of the same power of this in worth are ordered by their strings
 
 
 @kernel
@@ -173,39 +175,26 @@ def string_together(
 
 
 @kernel
-def walk_strings(neighbours: Int32Array, gains: FloatArray, worth: FloatArray, live: Int32Array) -> Int32Array:
-    """All live chains, string by string, each string in the direction that saves, strings by mean worth, best first."""
+def walk_strings(neighbours: Int32Array, gains: FloatArray, live: Int32Array) -> Int32Array:
+    """All live chains (int32), string by string, each string in the direction that saves more; reads only."""
     seen = np.zeros(len(neighbours), np.bool_)
     out = np.empty(len(live), np.int32)
-    starts, scores = np.empty(len(live) + 1, np.int64), np.empty(len(live), np.float64)
-    n = strings = 0
+    n = 0
     for c in live:
         if seen[c] or neighbours[c, 1] >= 0:  # begin at an end of a string
             continue
-        start, total, forward = n, 0.0, 0.0
+        start, forward = n, 0.0
         previous, current = NOBODY, c
         while current != NOBODY:
             seen[current] = True
             out[n] = current
-            total += worth[current]
             n += 1
-            side = 1 if neighbours[current, 0] == previous and previous != NOBODY else 0
-            previous, nxt = current, neighbours[current, side]
-            if nxt != NOBODY:
-                forward += gains[current, side]
-            current = nxt
+            side = 1 if previous != NOBODY and neighbours[current, 0] == previous else 0
+            forward += gains[current, side]
+            previous, current = current, neighbours[current, side]
         if forward < 0:
             out[start:n] = out[start:n][::-1].copy()
-        starts[strings], scores[strings] = start, -total / (n - start)
-        strings += 1
-    starts[strings] = n
-    ordered = np.empty(n, np.int32)
-    m = 0
-    for s in np.argsort(scores[:strings], kind="mergesort"):
-        for i in range(starts[s], starts[s + 1]):
-            ordered[m] = out[i]
-            m += 1
-    return ordered
+    return out
 
 
 @kernel
@@ -261,3 +250,14 @@ def best_place(
                     best, best_gain, before = other, abs(w), w < 0
             node = links[node]
     return best, before
+
+
+def chain_order(structure: Structure, popularity: Int32Array, selectivity: FloatArray, cost: FloatArray) -> Int32Array:
+    """All chains in the order to decide them."""
+    first, count, preds, wanted, *_ = structure
+    live = np.flatnonzero(count).astype(np.int32)
+    before, after, gain = pairs(*structure, selectivity, cost)
+    strung = string_together(before, after, gain, np.argsort(-gain, kind="stable"), len(first))
+    order = walk_strings(*strung, live)
+    worth = worths(live, first, count, preds, wanted, selectivity, cost, popularity)
+    return order[np.argsort(-np.floor(np.log(worth[order]) / np.log(LIKE)), kind="stable")]

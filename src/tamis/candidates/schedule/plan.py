@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.candidates.schedule.chains import Chains, FloatArray, node_rank, widened
-from tamis.candidates.schedule.order import best_place, pairs, string_together, walk_strings, worths
+from tamis.candidates.schedule.order import best_place, chain_order
 from tamis.candidates.schedule.run import (
     COMPLETE,
     DONE,
@@ -69,11 +69,7 @@ class Plan:
 
     def reorder(self, selectivity: FloatArray, cost: FloatArray) -> None:
         """The whole order from the pairwise savings."""
-        c, live = self.chains, self.chains.ids()
-        before, after, gain = pairs(*c.structure, selectivity, cost)
-        strung = string_together(before, after, gain, np.argsort(-gain, kind="stable"), len(c.first))
-        worth = worths(live, c.first, c.count, c.preds, c.wanted, selectivity, cost, c.popularity)
-        order = walk_strings(*strung, worth, live)
+        order = chain_order(self.chains.structure, self.chains.popularity, selectivity, cost)
         self.label[order], self.gap[order] = np.arange(len(order)), 1
 
     def refresh(self, selectivity: FloatArray, cost: FloatArray) -> None:

@@ -1,0 +1,1 @@
+"""Experiments: workloads run through engines, measured, and set beside published numbers."""

@@ -1,0 +1,1 @@
+"""Seeded generators of subscriptions and events; they know nothing of engines."""
