@@ -16,7 +16,7 @@ def world(seed, subscriptions=60, events=80):
     """Random filters that the language can say, and random events as JSON-like rows."""
     chance = random.Random(seed)
     matcher = Matcher("scan")
-    wanted = []
+    wanted: list[tuple[str, str]] = []
     while len(wanted) < subscriptions:
         terms = tuple(
             tuple(Literal(predicate(chance), chance.random() < 0.2) for _ in range(chance.randint(1, 3)))
