@@ -71,7 +71,15 @@ def read_arrow(body: bytes, settings: Settings, valid_for: int = 0, key: str | N
 
     try:
         return gather(rows(), settings)
-    except (pa.ArrowException, struct.error, IndexError, ValueError, OverflowError, NotImplementedError) as problem:
+    except (
+        pa.ArrowException,
+        OSError,
+        struct.error,
+        IndexError,
+        ValueError,
+        OverflowError,
+        NotImplementedError,
+    ) as problem:
         raise DataError(f"not a usable Arrow stream: {problem}") from problem
 
 

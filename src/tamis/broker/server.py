@@ -22,21 +22,17 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal asks to stop."""
         log.info("stopping", extra={"signal": signal.Signals(sig).name})
-        self.end_streams()
+        self.service.end_streams()
         super().handle_exit(sig, frame)
 
-    def end_streams(self) -> None:
-        """Streams and long polls end now; they are resumed elsewhere or later."""
+    def stop(self) -> None:
+        """End streams and long polls, then the server; they are resumed elsewhere or later."""
         self.service.end_streams()
-
-    def disk_failed(self) -> None:
-        """Answers from now on would be lies: stop."""
-        self.end_streams()
         self.should_exit = True
 
 
-def serve(service: Service, host: str = "127.0.0.1", port: int = 8080) -> None:
-    """Serve until stopped; raises when it was the disk that stopped it."""
+def make_server(service: Service, host: str = "127.0.0.1", port: int = 8080) -> Server:
+    """A server that is ready to run, also in a thread."""
     config = uvicorn.Config(
         create_app(service),
         host,
@@ -52,7 +48,12 @@ def serve(service: Service, host: str = "127.0.0.1", port: int = 8080) -> None:
     )
     server = Server(config)
     server.service = service
-    service.on_failure = server.disk_failed
-    server.run()
+    service.on_failure = server.stop  # answers from now on would be lies
+    return server
+
+
+def serve(service: Service, host: str = "127.0.0.1", port: int = 8080) -> None:
+    """Serve until stopped; raises when it was the disk that stopped it."""
+    make_server(service, host, port).run()
     if service.writer.failure is not None:
         raise UnknownOutcome(str(service.writer.failure))

@@ -49,7 +49,7 @@ class Service:
         self.stopping = asyncio.Event()
         self.on_failure: Callable[[], None] = lambda: None
         self.on_touched: Callable[[set[int]], None] = lambda touched: None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._waiters: dict[int, set[asyncio.Event]] = {}
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._local = threading.local()
@@ -60,7 +60,7 @@ class Service:
 
     def start(self) -> None:
         """Begin to work on the running event loop."""
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self.writer.start()
 
     async def stop(self) -> None:
@@ -88,7 +88,7 @@ class Service:
     @property
     def ready(self) -> bool:
         """Whether changes are accepted."""
-        return self._loop is not None and self.writer.failure is None and not self.stopping.is_set()
+        return self.loop is not None and self.writer.failure is None and not self.stopping.is_set()
 
     # ── changes ──
     async def do(self, call: Callable[[Core], T]) -> T:
@@ -175,8 +175,8 @@ class Service:
             self.metrics.events.inc(events)
             self.metrics.matches.inc(matched)
             self.metrics.group.observe(events)
-        if touched and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._wake, touched)
+        if touched and self.loop is not None:
+            self.loop.call_soon_threadsafe(self._wake, touched)
         saving = self._saving is not None and not self._saving.done()
         if self.core.changes - self._saved_changes >= self.settings.index_changes and not saving:
             self._saved_changes = self.core.changes
@@ -184,8 +184,8 @@ class Service:
 
     def failed(self, problem: UnknownOutcome) -> None:
         """The writer has stopped: so does the broker."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self.on_failure)
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self.on_failure)
 
     def _wake(self, touched: set[int]) -> None:
         for number in touched & self._waiters.keys():

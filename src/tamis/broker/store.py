@@ -41,13 +41,20 @@ TABLES = ("subscriptions", "events", "notifications", "dead_letters", "keys")
 class Store:
     """A `Ledger` on disk, or in memory for the path `:memory:`."""
 
-    def __init__(self, path: str | Path, *, vfs: str | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         try:
-            self.db = connect(self.path, vfs)
-            self._prepare()
+            self.db = connect(self.path)
         except apsw.Error as problem:
             raise StorageError(f"{self.path} cannot be opened: {problem}") from problem
+        try:
+            self._prepare()
+        except (apsw.Error, ValueError, TypeError, OverflowError) as problem:  # damage shows in many ways
+            self.db.close(True)
+            raise StorageError(f"{self.path} cannot be read: {problem}; restore it from a backup") from problem
+        except StorageError:
+            self.db.close(True)
+            raise
 
     def _prepare(self) -> None:
         run = self.db.execute
@@ -76,7 +83,7 @@ class Store:
     def reader(self) -> "Store":
         """The same file through another connection, for reading in another thread."""
         twin = object.__new__(Store)
-        twin.path, twin.db = self.path, connect(self.path, None, apsw.SQLITE_OPEN_READONLY)
+        twin.path, twin.db = self.path, connect(self.path, apsw.SQLITE_OPEN_READONLY)
         return twin
 
     def close(self) -> None:
@@ -245,11 +252,9 @@ class Store:
         self.db.executemany("DELETE FROM dead_letters WHERE subscription=? AND n=?", old)
 
 
-def connect(
-    path: str, vfs: str | None, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-) -> apsw.Connection:
+def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
     """A connection that waits a little for a lock instead of failing at once."""
-    db = apsw.Connection(path, flags, vfs)
+    db = apsw.Connection(path, flags)
     db.set_busy_timeout(5000)
     db.execute("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536")
     return db
