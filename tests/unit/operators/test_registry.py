@@ -1,5 +1,6 @@
 import pytest
 
+from tamis import Matcher
 from tamis.errors import MissingExtra, OperatorError
 from tamis.operators.registry import OPERATORS, SHIPPED, Operator, Registry
 
@@ -69,3 +70,24 @@ def test_a_shipped_operator_whose_library_is_missing_names_the_extra():
     registry = Registry({"gone": "tamis.operators.no_such_module:gone"})
     with pytest.raises(MissingExtra, match=r"tamis\[operators\]"):
         registry.get("gone")
+
+
+def test_operators_of_other_packages_come_through_entry_points(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere.py").write_text(
+        "from tamis.operators.registry import make_operator\n"
+        "def double(event, n):\n    return event['n'] == 2 * n\n"
+        "twice = make_operator('twice', double)\n"
+        "wrong = 7\n"
+    )
+    info = tmp_path / "elsewhere-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tamis.operators]\ntwice = elsewhere:twice\nwrong = elsewhere:wrong\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry(group="tamis.operators")
+    assert "twice" in registry.names()
+    matcher = Matcher(registry=registry)
+    matcher.subscribe("s", "twice(4)")
+    assert matcher.match({"n": 8}) == ["s"]
+    with pytest.raises(OperatorError, match="not an Operator"):
+        registry.get("wrong")
