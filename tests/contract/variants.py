@@ -1,5 +1,6 @@
 """Which engines the contract suite runs: every registered one with its defaults, and the option sets listed here."""
 
+from tamis.candidates.costs import Costs
 from tamis.engines.registry import ENGINES
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
@@ -12,6 +13,8 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     "propagation": [{"prefetch": False, "index": "list"}, {"prefetch": True, "index": "table"}],
     "sql": [{"strategy": "sequential"}],
     "betree": [{"leaf_capacity": 1, "visit_cost": 2}],
+    "static": [{"max_attributes": 4, "costs": Costs(0.0, 0.0, 1.0)}],
+    "dynamic": [{"max_margin": 0.01, "min_power": 0.1, "min_benefit": 0.1, "refresh": 2, "memory": 8}],
 }
 """engine → further option sets to run the suite with (the defaults always run)."""
 

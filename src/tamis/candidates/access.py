@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.slots import mix
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import IN
@@ -33,7 +33,7 @@ class Population(NamedTuple):
     chance: NDArray[np.float64]
 
 
-@kernel
+@leaf
 def equalities(x: Population, conjunction: int, out: Int32Array) -> int:
     """Write the equality predicates of a conjunction to `out`, ascending by attribute, of each attribute the least likely.
 
@@ -66,7 +66,7 @@ def equalities(x: Population, conjunction: int, out: Int32Array) -> int:
     return n
 
 
-@kernel
+@leaf
 def under_schema(x: Population, equal: Int32Array, n: int, schema: Int32Array, keys: Int32Array) -> float:
     """The chance of the conjunction's access predicate with the schema's attributes, written to `keys`; 2.0 if it has none."""
     keys[:] = -1
@@ -135,15 +135,17 @@ def lightest(x: Population, ids: Int32Array, widest: int, load: Int64Array) -> t
 @kernel
 def gains(
     x: Population, ids: Int32Array, now: NDArray[np.float64], widest: int, columns: int, by_cells: bool
-) -> tuple[Int32Array, NDArray[np.float64]]:
+) -> tuple[Int32Array, NDArray[np.float64], Int64Array]:
     """What each possible schema would save, alone, on conjunctions whose present cost is now[i].
 
     Cost is the chance of the access predicate, times the predicates left to test if `by_cells`. Schemas are all groups of 2
-    to `widest` attributes among a conjunction's equalities. Returns (schemas int32[s, columns], gain float64[s]).
+    to `widest` attributes among a conjunction's equalities. Returns (schemas int32[s, columns], gain float64[s], takers
+    int64[s]: conjunctions that gain).
     """
     capacity = 1024
     slots = np.full(capacity, -1, np.int32)
-    schemas, gain, s = np.full((256, columns), -1, np.int32), np.zeros(256, np.float64), 0
+    schemas, s = np.full((256, columns), -1, np.int32), 0
+    gain, takers = np.zeros(256, np.float64), np.zeros(256, np.int64)
     equal, group = np.empty(EQUALITIES, np.int32), np.empty(columns, np.int32)
     for i in range(len(ids)):
         count = equalities(x, ids[i], equal)
@@ -169,12 +171,13 @@ def gains(
                 if s == len(gain):
                     longer = np.full((2 * s, columns), -1, np.int32)
                     longer[:s] = schemas
-                    schemas, gain = longer, grown(gain, 2 * s)
+                    schemas, gain, takers = longer, grown(gain, 2 * s), grown(takers, 2 * s)
                 slots[slot] = s
                 schemas[s] = group
-                gain[s] = 0.0
+                gain[s], takers[s] = 0.0, 0
                 s += 1
             gain[slots[slot]] += saved
+            takers[slots[slot]] += 1
             if 2 * s > capacity:
                 capacity *= 4
                 slots = np.full(capacity, -1, np.int32)
@@ -187,7 +190,7 @@ def gains(
                     while slots[slot] >= 0:
                         slot = (slot + 1) & (capacity - 1)
                     slots[slot] = known
-    return schemas[:s].copy(), gain[:s].copy()
+    return schemas[:s].copy(), gain[:s].copy(), takers[:s].copy()
 
 
 @kernel

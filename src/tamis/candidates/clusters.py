@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.bits import has_bit
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.pool import Pool, fits, give, size_class, take
 from tamis.arrays.prefetch import CACHE_LINE, prefetch
 from tamis.arrays.slots import Slots, drop, first_slot, has_room, mix, put
@@ -95,7 +95,7 @@ class Choice(NamedTuple):
     chance: NDArray[np.float64]
 
 
-@kernel
+@leaf
 def keys_hash(keys: Int32Array) -> int:
     """A hash of an access predicate's ids (int32[WIDEST])."""
     h = 0
@@ -105,7 +105,7 @@ def keys_hash(keys: Int32Array) -> int:
     return h
 
 
-@kernel
+@leaf
 def find_entry(a: Access, keys: Int32Array) -> int:
     """The entry of the access predicate with these ids (int32[WIDEST]), or -1."""
     if keys[0] < 0:
@@ -126,7 +126,7 @@ def find_entry(a: Access, keys: Int32Array) -> int:
     return -1
 
 
-@kernel
+@leaf
 def fresh_id(stack: Int32Array, counts: Int64Array) -> int:
     """A freed number, or a new one when none is free."""
     if counts[FREE] > 0:
@@ -136,12 +136,13 @@ def fresh_id(stack: Int32Array, counts: Int64Array) -> int:
     return int(counts[MADE] - 1)
 
 
-@kernel
+@leaf
 def make_entry(a: Access, keys: Int32Array, table: int, chance: float) -> int:
     """An entry for an access predicate that has none."""
     i = fresh_id(a.stack, a.counts)
     a.table[i], a.chance[i], a.rows[i], a.head[i] = table, chance, 0, -1
-    a.keys[i] = keys
+    for k in range(WIDEST):
+        a.keys[i, k] = keys[k]
     if keys[0] >= 0:
         if keys[1] < 0:
             a.single[keys[0]] = i
@@ -150,7 +151,7 @@ def make_entry(a: Access, keys: Int32Array, table: int, chance: float) -> int:
     return i
 
 
-@kernel
+@leaf
 def place(a: Access, k: Clusters, c: Contents, ids: Int32Array, choice: Choice, first: int) -> int:
     """Put conjunctions ids[first:] under their access predicates, until one might not fit the arrays.
 
@@ -196,7 +197,7 @@ def place(a: Access, k: Clusters, c: Contents, ids: Int32Array, choice: Choice, 
     return len(ids)
 
 
-@kernel
+@leaf
 def holds_key(keys: Int32Array, p: int) -> bool:
     """Whether p is among the ids of an access predicate."""
     found = False
@@ -205,7 +206,7 @@ def holds_key(keys: Int32Array, p: int) -> bool:
     return found
 
 
-@kernel
+@leaf
 def find_cluster(a: Access, k: Clusters, entry: int, width: int) -> int:
     """The entry's cluster of the given width, or -1."""
     cluster = a.head[entry]
@@ -214,7 +215,7 @@ def find_cluster(a: Access, k: Clusters, entry: int, width: int) -> int:
     return int(cluster)
 
 
-@kernel
+@leaf
 def make_cluster(a: Access, k: Clusters, entry: int, width: int) -> int:
     """An empty cluster, first in the entry's chain, without cells yet."""
     i = fresh_id(k.stack, k.counts)
@@ -224,7 +225,7 @@ def make_cluster(a: Access, k: Clusters, entry: int, width: int) -> int:
     return i
 
 
-@kernel
+@leaf
 def enlarge(k: Clusters, i: int, block: int) -> None:
     """Move a cluster to a larger block (`fits` said yes)."""
     start, columns = take(k.pool, block), k.width[i] + 1
@@ -237,7 +238,7 @@ def enlarge(k: Clusters, i: int, block: int) -> None:
     k.start[i], k.block[i], k.room[i] = start, block, room
 
 
-@kernel
+@leaf
 def displace(a: Access, k: Clusters, ids: Int32Array) -> None:
     """Take conjunctions out, the last row of a cluster filling the gap; what becomes empty is freed (ALWAYS stays)."""
     for conjunction in ids:
@@ -258,7 +259,7 @@ def displace(a: Access, k: Clusters, ids: Int32Array) -> None:
                 free_entry(a, entry)
 
 
-@kernel
+@leaf
 def free_cluster(a: Access, k: Clusters, i: int) -> None:
     """Unlink an empty cluster and return its block and number."""
     entry = k.entry[i]
@@ -275,7 +276,7 @@ def free_cluster(a: Access, k: Clusters, i: int) -> None:
     k.counts[FREE] += 1
 
 
-@kernel
+@leaf
 def free_entry(a: Access, i: int) -> None:
     """Forget an access predicate under which nothing is left."""
     if a.keys[i, 1] < 0:
@@ -301,7 +302,7 @@ def members(a: Access, k: Clusters, entry: int) -> Int32Array:
     return out
 
 
-@kernel
+@leaf
 def check(
     cells: Int32Array,
     start: int,
@@ -362,7 +363,7 @@ def check(
     return n
 
 
-@kernel
+@leaf
 def check_entry(
     a: Access, k: Clusters, entry: int, bits: NDArray[np.uint64], ahead: bool, found: Int32Array, n: int
 ) -> int:
@@ -373,3 +374,16 @@ def check_entry(
         n = check(k.cells, start, room, size, width, bits, ahead, found, n)
         cluster = k.after[cluster]
     return n
+
+
+@leaf
+def reprice(a: Access, chance: NDArray[np.float64]) -> None:
+    """Recompute every entry's chance and every table's benefit from the chances (float64) of predicates."""
+    a.benefit[:] = 0.0
+    for i in range(a.counts[MADE]):
+        if a.table[i] >= 0:
+            a.chance[i] = 1.0
+            for k in range(WIDEST):
+                if a.keys[i, k] >= 0:
+                    a.chance[i] *= chance[a.keys[i, k]]
+            a.benefit[a.table[i]] += (1.0 - a.chance[i]) * a.rows[i]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.arrays.buffer import extended
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.pool import Pool, enlarged, fits, give, new_pool, size_class, take
 from tamis.encoding.keys import Int32Array, Int64Array
 
@@ -99,7 +99,7 @@ class ConjunctionStore:
         forget(self.columns, ids, np.unique(owners))
 
 
-@kernel
+@leaf
 def store(
     c: Conjunctions, owners: Int32Array, offsets: Int64Array, predicates: Int32Array, ids: Int32Array, start: int
 ) -> int:
@@ -160,7 +160,7 @@ def flatten(c: Conjunctions, ids: Int32Array) -> Int32Array:
     return out
 
 
-@kernel
+@leaf
 def forget(c: Conjunctions, ids: Int32Array, owners: Int32Array) -> None:
     """Free the conjunctions `ids`, which are all those of `owners`."""
     for i in ids:

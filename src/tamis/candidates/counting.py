@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tamis.arrays.bits import WORD, lowest_bit
 from tamis.arrays.buffer import extended
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.arrays.pool import Pool, enlarged, fits, give, new_pool, size_class, take
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.errors import EngineError
@@ -110,7 +110,7 @@ class MatrixAssociation:
         self.state = larger
 
 
-@kernel
+@leaf
 def list_add(s: Lists, ids: Int32Array, offsets: Int64Array, predicates: Int32Array, start: int) -> int:
     """Append conjunctions to the rows of predicates[start:], until a row does not fit; returns the one to go on with."""
     k = 0
@@ -126,7 +126,8 @@ def list_add(s: Lists, ids: Int32Array, offsets: Int64Array, predicates: Int32Ar
             if not fits(s.pool, c):
                 return i
             base = take(s.pool, c)
-            s.cells[base : base + n] = s.cells[s.start[p] : s.start[p] + n]
+            for j in range(n):
+                s.cells[base + j] = s.cells[s.start[p] + j]
             if s.block[p] > 0:
                 give(s.pool, s.start[p], s.block[p])
             s.start[p], s.block[p] = base, c
@@ -135,7 +136,7 @@ def list_add(s: Lists, ids: Int32Array, offsets: Int64Array, predicates: Int32Ar
     return len(predicates)
 
 
-@kernel
+@leaf
 def list_remove(s: Lists, ids: Int32Array, offsets: Int64Array, predicates: Int32Array) -> None:
     """Take conjunctions out of the rows of their predicates, the last of a row filling the gap."""
     for k in range(len(ids)):
@@ -152,7 +153,7 @@ def list_remove(s: Lists, ids: Int32Array, offsets: Int64Array, predicates: Int3
                 s.block[p] = 0
 
 
-@kernel
+@leaf
 def matrix_set(
     matrix: NDArray[Any], ids: Int32Array, offsets: Int64Array, predicates: Int32Array, wanted: bool
 ) -> None:
@@ -188,7 +189,7 @@ def reached(tally: Tally, conjunctions: int) -> Tally:
     return Tally(*(extended(column, conjunctions, 0) for column in tally))  # type: ignore[arg-type]
 
 
-@kernel
+@leaf
 def count_lists(s: Lists, t: Tally, satisfied: Int32Array, n: int) -> tuple[int, int]:
     """Count with posting lists for the n satisfied predicates; returns (candidates found, conjunctions touched)."""
     touched, found = 0, 0
@@ -211,7 +212,7 @@ def count_lists(s: Lists, t: Tally, satisfied: Int32Array, n: int) -> tuple[int,
     return found, touched
 
 
-@kernel
+@leaf
 def count_bits(matrix: NDArray[np.uint64], t: Tally, satisfied: Int32Array, n: int) -> tuple[int, int]:
     """Count with the bit matrix: words without a bit are passed over; returns (candidates found, conjunctions touched)."""
     touched, found = 0, 0
@@ -235,7 +236,7 @@ def count_bits(matrix: NDArray[np.uint64], t: Tally, satisfied: Int32Array, n: i
     return found, touched
 
 
-@kernel
+@leaf
 def count_bytes(matrix: NDArray[np.uint8], t: Tally, satisfied: Int32Array, n: int, made: int) -> tuple[int, int]:
     """Count with the byte matrix: whole rows added, then all hits compared; returns (candidates, conjunctions compared)."""
     hits, goal = t.hits[:made], t.goal[:made]

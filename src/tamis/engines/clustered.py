@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import extended, grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.pool import enlarged, new_pool
 from tamis.arrays.prefetch import prefetch
 from tamis.arrays.slots import new_slots, with_room
@@ -35,6 +35,7 @@ from tamis.candidates.conjunctions import Conjunctions
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
+from tamis.encoding.subscriptions import IN
 from tamis.engines.twostage import Stamps, TwoStage, emit
 from tamis.predicates.stage import EQUALITIES, SERIAL, Indexes, Work, clear, satisfy
 
@@ -75,8 +76,25 @@ class Clustered(TwoStage):
         make_entry(self.access, np.full(WIDEST, -1, np.int32), 0, 1.0)
         self.schemas, self.arity = np.full((1, WIDEST), -1, np.int32), np.zeros(1, np.int32)
         self.chance = np.zeros(0, np.float64)
+        self.constants = np.zeros(0, np.int64)  # by attribute: equality predicates there are
         self.seen = np.zeros(0, np.float64)
         self.found = np.zeros(0, np.int32)
+
+    def acquired(self, predicates: Int32Array) -> None:
+        """Give new predicates a chance; until more is known, all constants of an attribute are equally likely."""
+        self.chance = extended(self.chance, self.stage.registry.made, 0)
+        self.constants = extended(self.constants, len(self.stage.dictionary), 0)
+        np.add.at(self.constants, self._equality_attributes(predicates), 1)
+        self.chance[predicates] = self.prior(predicates)
+
+    def released(self, predicates: Int32Array) -> None:
+        """Count the constants that are left."""
+        np.subtract.at(self.constants, self._equality_attributes(predicates), 1)
+
+    def prior(self, predicates: Int32Array) -> NDArray[np.float64]:
+        """The chance of equality predicates when events are unknown."""
+        attributes = self.stage.registry.columns.attr[predicates]
+        return 1.0 / np.maximum(1, self.constants[attributes])
 
     @abstractmethod
     def choose(self, ids: Int32Array) -> Choice:
@@ -147,6 +165,11 @@ class Clustered(TwoStage):
             "prefetch": self.prefetch,
         }
 
+    def _equality_attributes(self, predicates: Int32Array) -> Int32Array:
+        p = self.stage.registry.columns
+        equal = (p.op[predicates] == IN) & (p.lo[predicates] == p.hi[predicates])
+        return p.attr[predicates[equal]]
+
     def _lengthen(self, cells: int) -> None:
         a, k = self.access, self.clusters
         if a.counts[MADE] - a.counts[FREE] >= len(a.table):
@@ -172,34 +195,33 @@ class Clustered(TwoStage):
         return bool(k.pool.capacity - k.pool.top[0] >= 4 * cells * (1 + int(k.size.max(initial=0))))
 
 
-@kernel
-def probe(
-    a: Access,
-    w: Work,
-    schema: Int32Array,
-    arity: int,
-    serial: int,
-    keys: Int32Array,
-    at: Int32Array,
-    hits: Int32Array,
-    h: int,
-) -> tuple[Int32Array, int]:
-    """Append to hits[:h] the entries of one table that the event satisfies; returns (hits or a longer copy, h).
-
-    Several values of an attribute give several combinations, each looked up. keys, at: scratch int32[WIDEST].
-    """
+@leaf
+def combinations(w: Work, schema: Int32Array, arity: int) -> int:
+    """How many access predicates with the schema's attributes the event could satisfy: its values' combinations."""
+    count = 1
     for j in range(arity):
         attribute = schema[j]
-        if w.present[attribute] != serial or w.first[attribute] == w.last[attribute]:
-            return hits, h
-        at[j] = w.first[attribute]
+        present = w.present[attribute] == w.counts[SERIAL]
+        count *= w.last[attribute] - w.first[attribute] if present else 0
+    return count
+
+
+@leaf
+def probe(
+    a: Access, w: Work, schema: Int32Array, arity: int, keys: Int32Array, at: Int32Array, hits: Int32Array, h: int
+) -> int:
+    """Append to hits[:h], which has room, the entries of one table that the event satisfies; returns the new h.
+
+    Every combination of the event's values is looked up (there is one); keys, at: scratch int32[WIDEST].
+    """
+    for j in range(arity):
+        at[j] = w.first[schema[j]]
     keys[:] = -1
     while True:
         for j in range(arity):
             keys[j] = w.equal[at[j]]
         entry = find_entry(a, keys)
         if entry >= 0:
-            hits = grown(hits, h + 1)
             hits[h] = entry
             h += 1
         j = arity - 1
@@ -210,7 +232,7 @@ def probe(
             at[j] = w.first[schema[j]]
             j -= 1
         if j < 0:
-            return hits, h
+            return h
 
 
 @kernel
@@ -251,8 +273,10 @@ def match_clusters(
                 hits[h] = a.single[p]
                 h += 1
         for t in range(1, len(arity)):
-            if arity[t] > 0:
-                hits, h = probe(a, w, schemas[t], arity[t], w.counts[SERIAL], trial, at, hits, h)
+            possible = combinations(w, schemas[t], arity[t]) if arity[t] > 0 else 0
+            if possible > 0:
+                hits = grown(hits, h + possible)
+                h = probe(a, w, schemas[t], arity[t], trial, at, hits, h)
         if ahead:
             for i in range(h):
                 if a.head[hits[i]] >= 0:
@@ -263,7 +287,8 @@ def match_clusters(
                 prefetch(k.cells, k.start[a.head[hits[i + 2]]])
             candidates += a.rows[hits[i]]
             f = check_entry(a, k, hits[i], w.bits, ahead, found, f)
-        out, m = emit(c, s, out, m, found, f)
+        out = grown(out, m + f)
+        m = emit(c, s, out, m, found, f)
         clear(w, n)
         out_offsets[e + 1] = m
     return out_offsets, out[:m].copy(), candidates

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.bits import has_bit
-from tamis.arrays.jit import kernel
+from tamis.arrays.buffer import grown
+from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.conjunctions import Conjunctions
 from tamis.candidates.counting import (
     LIMIT,
@@ -114,7 +115,7 @@ class CountingEngine(TwoStage):
         return {"association": self.options.association, "association bytes": self.association.nbytes}
 
 
-@kernel
+@leaf
 def confirm(t: Tally, found: int, c: Conjunctions, w: Work) -> int:
     """Keep the found conjunctions whose predicates beyond the counted ones are satisfied too; returns how many."""
     kept = 0
@@ -148,8 +149,9 @@ def match_lists(
         s.serial[0] += 1
         n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
         found, checked = count_lists(association, t, w.satisfied, n)
-        out, m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
-        out, m = emit(c, s, out, m, always, len(always))
+        out = grown(out, m + found + len(always))
+        m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
+        m = emit(c, s, out, m, always, len(always))
         candidates += checked + len(always)
         clear(w, n)
         out_offsets[e + 1] = m
@@ -175,8 +177,9 @@ def match_bits(
         s.serial[0] += 1
         n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
         found, checked = count_bits(association, t, w.satisfied, n)
-        out, m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
-        out, m = emit(c, s, out, m, always, len(always))
+        out = grown(out, m + found + len(always))
+        m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
+        m = emit(c, s, out, m, always, len(always))
         candidates += checked + len(always)
         clear(w, n)
         out_offsets[e + 1] = m
@@ -203,8 +206,9 @@ def match_bytes(
         s.serial[0] += 1
         n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
         found, checked = count_bytes(association, t, w.satisfied, n, made)
-        out, m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
-        out, m = emit(c, s, out, m, always, len(always))
+        out = grown(out, m + found + len(always))
+        m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
+        m = emit(c, s, out, m, always, len(always))
         candidates += checked + len(always)
         clear(w, n)
         out_offsets[e + 1] = m

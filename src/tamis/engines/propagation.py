@@ -9,7 +9,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tamis.arrays.buffer import extended
 from tamis.candidates.access import lightest
 from tamis.candidates.clusters import WIDEST, Choice
 from tamis.encoding.keys import Int32Array
@@ -48,8 +47,7 @@ class PropagationEngine(Clustered):
 
     def choose(self, ids: Int32Array) -> Choice:
         """The equality predicate with the least behind it; chances play no part."""
-        made, single = self.stage.registry.made, self.access.single
-        self.chance = extended(self.chance, made, 0)
+        single = self.access.single
         load = np.where(single >= 0, self.access.rows[single], 0).astype(np.int64)
         keys, chance = lightest(self.population(), ids, WIDEST, load)
         return Choice(keys, np.zeros(len(ids), np.int32), chance)

@@ -15,6 +15,8 @@ ENGINES: dict[str, str] = {
     "counting": "tamis.engines.counting:CountingEngine",
     "propagation": "tamis.engines.propagation:PropagationEngine",
     "betree": "tamis.engines.betree:BetreeEngine",
+    "static": "tamis.engines.static:StaticEngine",
+    "dynamic": "tamis.engines.dynamic:DynamicEngine",
 }
 DEFAULT = "scan"
 

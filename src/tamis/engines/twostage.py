@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.arrays.buffer import extended, grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.buffer import extended
+from tamis.arrays.jit import leaf
 from tamis.candidates.conjunctions import Conjunctions, ConjunctionStore
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
@@ -40,7 +40,7 @@ class TwoStage(ABC):
 
     def insert(self, subscriptions: SubscriptionTable) -> None:
         """Register predicates, then conjunctions, then place them."""
-        offsets, predicates = self.stage.acquire(subscriptions)
+        offsets, predicates, fresh = self.stage.acquire(subscriptions)
         try:
             self.admit(max(self.store.made, len(self.store) + len(subscriptions)))
         except EngineError:
@@ -49,6 +49,7 @@ class TwoStage(ABC):
         ids = self.store.add(subscriptions.owners, offsets, predicates)
         by_owner = extended(self.stamps.by_owner, len(self.store.columns.head), 0)
         self.stamps = self.stamps._replace(by_owner=by_owner)
+        self.acquired(fresh)
         self.place(ids, offsets, predicates)
 
     def remove(self, ids: Int32Array) -> None:
@@ -57,7 +58,7 @@ class TwoStage(ABC):
         predicates = self.store.predicates(conjunctions)
         sizes = self.store.columns.size[conjunctions]
         self.displace(conjunctions, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), predicates)
-        self.stage.release(predicates)
+        self.released(self.stage.release(predicates))
         self.store.forget(conjunctions, ids)
 
     def match(self, events: EventBatch) -> MatchSet:
@@ -82,6 +83,14 @@ class TwoStage(ABC):
     def admit(self, conjunctions: int) -> None:
         """Raise an EngineError if so many conjunctions would not fit; by default any number does."""
         del conjunctions
+
+    def acquired(self, predicates: Int32Array) -> None:
+        """Told of predicates that came into use; by default nothing follows."""
+        del predicates
+
+    def released(self, predicates: Int32Array) -> None:
+        """Told of predicates that went out of use, their columns still readable; by default nothing follows."""
+        del predicates
 
     @abstractmethod
     def place(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array) -> None:
@@ -118,10 +127,9 @@ def check_index(engine: str, index: str) -> None:
     one_of(engine, "index", index, INDEXES)
 
 
-@kernel
-def emit(c: Conjunctions, s: Stamps, out: Int32Array, n: int, found: Int32Array, count: int) -> tuple[Int32Array, int]:
-    """Append the owners of conjunctions found[:count] to out[:n], each once an event; returns (out or a longer copy, n)."""
-    out = grown(out, n + count)
+@leaf
+def emit(c: Conjunctions, s: Stamps, out: Int32Array, n: int, found: Int32Array, count: int) -> int:
+    """Append the owners of conjunctions found[:count] to out[:n], which has room, each once an event; returns the new n."""
     serial = s.serial[0]
     for i in range(count):
         owner = c.owner[found[i]]
@@ -129,4 +137,4 @@ def emit(c: Conjunctions, s: Stamps, out: Int32Array, n: int, found: Int32Array,
             s.by_owner[owner] = serial
             out[n] = owner
             n += 1
-    return out, n
+    return n

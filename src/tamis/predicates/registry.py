@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import extended
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.arrays.pool import Pool, enlarged, fits, give, new_pool, size_class, take
 from tamis.arrays.slots import Slots, drop, first_slot, has_room, mix, new_slots, put, with_room
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -103,7 +103,7 @@ class Registry:
         self.columns = c._replace(**longer, slots=slots, pool=pool, sets=extended(c.sets, pool.capacity, 0))
 
 
-@kernel
+@leaf
 def predicate_hash(attr: int, op: int, lo: int, hi: int, sets: Int64Array) -> int:
     """A hash of what a predicate says."""
     h = mix(0, (attr << 4) | op)
@@ -114,7 +114,7 @@ def predicate_hash(attr: int, op: int, lo: int, hi: int, sets: Int64Array) -> in
     return h
 
 
-@kernel
+@leaf
 def find(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, h: int) -> int:
     """The id of a predicate given by its parts and hash, or -1; `sets` holds the members its bounds speak of."""
     slot = first_slot(c.slots, h)
@@ -137,7 +137,7 @@ def find(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, 
     return -1
 
 
-@kernel
+@leaf
 def acquire(
     c: Predicates,
     offsets: Int64Array,
@@ -185,7 +185,7 @@ def acquire(
     return len(offsets) - 1, new
 
 
-@kernel
+@leaf
 def make(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, h: int) -> int:
     """A predicate under a free id, or a new one when none is free; nobody refers to it yet."""
     if c.counts[FREE] > 0:
@@ -204,7 +204,7 @@ def make(c: Predicates, attr: int, op: int, lo: int, hi: int, sets: Int64Array, 
     return p
 
 
-@kernel
+@leaf
 def release(c: Predicates, ids: Int32Array, freed: Int32Array) -> int:
     """Take one reference from each of `ids`; writes those left with none to `freed` and returns their number."""
     n = 0

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import extended
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.arrays.pool import Pool, enlarged, fits, give, new_pool, size_class, take
 from tamis.encoding.keys import NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import IN, MISSING
@@ -84,7 +84,7 @@ class SortedRows:
         purge(self.rows, np.unique(rows), refs)
 
 
-@kernel
+@leaf
 def kind_of(op: int, lo: int, hi: int) -> int:
     """Which row a predicate belongs to, if any does (ABSENT apart)."""
     if op != IN or lo > hi:
@@ -98,20 +98,20 @@ def kind_of(op: int, lo: int, hi: int) -> int:
     return BETWEEN
 
 
-@kernel
+@leaf
 def row_of(attr: int, op: int, lo: int, hi: int) -> int:
     """The row of a predicate."""
     return ABSENT_ROW if op == MISSING else 1 + attr * KINDS + kind_of(op, lo, hi)
 
 
-@kernel
+@leaf
 def bound_of(op: int, lo: int, hi: int) -> int:
     """What a predicate's row is ordered by."""
     kind = kind_of(op, lo, hi)
     return 0 if kind == OTHER else hi if kind == UPPER else lo
 
 
-@kernel
+@leaf
 def merge(r: Rows, rows: Int64Array, bounds: Int64Array, ids: Int32Array, start: int) -> int:
     """Merge entries start: (ascending by row, then bound) into their rows, until a row does not fit the cells.
 
@@ -150,7 +150,7 @@ def merge(r: Rows, rows: Int64Array, bounds: Int64Array, ids: Int32Array, start:
     return i
 
 
-@kernel
+@leaf
 def purge(r: Rows, rows: Int64Array, refs: Int32Array) -> None:
     """Drop the entries without references from the rows given; an emptied row returns its block."""
     for row in rows:
@@ -165,7 +165,7 @@ def purge(r: Rows, rows: Int64Array, refs: Int32Array) -> None:
             r.block[row] = 0
 
 
-@kernel
+@leaf
 def first_at_least(bounds: Int64Array, lo: int, hi: int, key: int) -> int:
     """The first position of the ascending bounds[lo:hi] not below `key`, by halving."""
     while lo < hi:
@@ -177,7 +177,7 @@ def first_at_least(bounds: Int64Array, lo: int, hi: int, key: int) -> int:
     return lo
 
 
-@kernel
+@leaf
 def first_at_least_linear(bounds: Int64Array, lo: int, hi: int, key: int) -> int:
     """The same, step by step."""
     while lo < hi and bounds[lo] < key:

@@ -8,13 +8,13 @@ The result is the predicate bit vector, with a list of what was set so that clea
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import extended
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -38,7 +38,18 @@ from tamis.predicates.rows import (
     kind_of,
     row_of,
 )
-from tamis.predicates.table import Domain, Tables, cell_of, lay_out, nbytes, number_of, operator_of, slices, whole
+from tamis.predicates.table import (
+    Domain,
+    Tables,
+    cell_of,
+    lay_out,
+    nbytes,
+    number_of,
+    operator_of,
+    slices,
+    whole,
+    write_cell,
+)
 
 INDEXES = ("table", "list", "sorted")
 DECLARED_WIDTH = 1 << 20  # a declared domain wider than this is not worth a table
@@ -99,17 +110,18 @@ class Stage:
         """Bytes of registry, indexes and bit vector."""
         return self.registry.nbytes + self.rows.nbytes + nbytes(self.tables) + sum(a.nbytes for a in self.work)
 
-    def acquire(self, table: SubscriptionTable) -> tuple[Int64Array, Int32Array]:
-        """Register and index a table's predicates: CSR of the distinct ids of each conjunction."""
+    def acquire(self, table: SubscriptionTable) -> tuple[Int64Array, Int32Array, Int32Array]:
+        """Register and index a table's predicates: CSR of the distinct ids of each conjunction, and the ids new among them."""
         offsets, ids, fresh = self.registry.acquire(table)
         self.rows.reach(len(self.dictionary))
         if self.index == "table" and self._widen(fresh):
             self.tables, self.rows = lay_out(self.domains), SortedRows()
             self.rows.reach(len(self.dictionary))
-            fresh = np.flatnonzero(self.registry.columns.refs).astype(np.int32)
-        self._place(fresh)
+            self._place(np.flatnonzero(self.registry.columns.refs).astype(np.int32))
+        else:
+            self._place(fresh)
         self._reach()
-        return offsets, ids
+        return offsets, ids, fresh
 
     def release(self, ids: Int32Array) -> Int32Array:
         """Give references back and forget the predicates left without; returns their ids."""
@@ -138,7 +150,7 @@ class Stage:
         tally(self.indexes(), self.prepare(events), events.offsets, events.attrs, events.keys, seen)
         return seen
 
-    def details(self) -> dict[str, int | str]:
+    def details(self) -> dict[str, Any]:
         """What `stats` tells of stage one."""
         return {
             "index": self.index,
@@ -221,7 +233,7 @@ def place(c: Predicates, t: Tables, ids: Int32Array, linear: bool) -> tuple[Int6
         a, op, lo, hi = c.attr[p], c.op[p], c.lo[p], c.hi[p]
         cell = cell_of(t, a, op, lo, hi)
         if cell >= 0:
-            t.cells[cell] = p
+            write_cell(t, a, cell, p)
         elif linear or kind_of(op, lo, hi) != EQUAL or (a < len(t.base) and t.base[a] >= 0):
             rows[i], bounds[i] = row_of(a, op, lo, hi), bound_of(op, lo, hi)
     return rows, bounds
@@ -236,13 +248,13 @@ def withdraw(c: Predicates, t: Tables, ids: Int32Array, linear: bool) -> Int64Ar
         a, op, lo, hi = c.attr[p], c.op[p], c.lo[p], c.hi[p]
         cell = cell_of(t, a, op, lo, hi)
         if cell >= 0:
-            t.cells[cell] = -1
+            write_cell(t, a, cell, -1)
         elif linear or kind_of(op, lo, hi) != EQUAL or (a < len(t.base) and t.base[a] >= 0):
             rows[i] = row_of(a, op, lo, hi)
     return rows
 
 
-@kernel
+@leaf
 def mark(w: Work, n: int, p: int) -> int:
     """Set predicate p if it is not; n and the new n count the predicates set."""
     flag = np.uint64(1) << np.uint64(p & 63)
@@ -253,7 +265,7 @@ def mark(w: Work, n: int, p: int) -> int:
     return n
 
 
-@kernel
+@leaf
 def satisfy(x: Indexes, w: Work, attrs: Int32Array, keys: Int64Array, begin: int, end: int) -> int:
     """Find the predicates that the event with pairs begin:end satisfies; returns how many.
 
@@ -319,7 +331,7 @@ def satisfy(x: Indexes, w: Work, attrs: Int32Array, keys: Int64Array, begin: int
     return n
 
 
-@kernel
+@leaf
 def inequalities(x: Indexes, w: Work, n: int, tested: int, row: int, key: int) -> tuple[int, int]:
     """Mark the UPPER, LOWER and BETWEEN predicates of an attribute (its first row given) that one value satisfies."""
     c, r = x.predicates, x.rows
@@ -351,14 +363,14 @@ def inequalities(x: Indexes, w: Work, n: int, tested: int, row: int, key: int) -
     return n, tested + k - first
 
 
-@kernel
+@leaf
 def clear(w: Work, n: int) -> None:
     """Unset the n predicates `satisfy` set."""
     for i in range(n):
         w.bits[w.satisfied[i] >> 6] = 0
 
 
-@kernel
+@leaf
 def count_satisfied(x: Indexes, w: Work, offsets: Int64Array, attrs: Int32Array, keys: Int64Array) -> int:
     """Stage one for a whole batch; returns the number of satisfied predicates."""
     total = 0
@@ -369,7 +381,7 @@ def count_satisfied(x: Indexes, w: Work, offsets: Int64Array, attrs: Int32Array,
     return total
 
 
-@kernel
+@leaf
 def tally(x: Indexes, w: Work, offsets: Int64Array, attrs: Int32Array, keys: Int64Array, seen: Int64Array) -> None:
     """Stage one for a whole batch, adding one to `seen` (int64 by predicate id) for each event and predicate."""
     for e in range(len(offsets) - 1):

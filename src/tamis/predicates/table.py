@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import leaf
 from tamis.encoding.keys import FOLD, NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import IN, OUT
 
@@ -24,7 +24,7 @@ class Tables(NamedTuple):
     """Attribute a, if base[a] >= 0, has cells[base[a] + operator * width[a] + place] (int32 predicate ids, -1: none).
 
     base/low int64 and width int32 by attribute; ranks int64 by attribute: start of the domain's ascending keys in `keys`,
-    or -1 when a place is a whole number minus low[a].
+    or -1 when a place is a whole number minus low[a]. filled int32[attributes, OPERATORS]: predicates in each array.
     """
 
     base: Int64Array
@@ -33,6 +33,7 @@ class Tables(NamedTuple):
     ranks: Int64Array
     cells: Int32Array
     keys: Int64Array
+    filled: Int32Array
 
 
 class Domain(NamedTuple):
@@ -58,7 +59,8 @@ def lay_out(domains: Sequence[Domain | None]) -> Tables:
             ranks[a] = known
             keys.append(domain.keys)
             known += domain.width
-    return Tables(base, low, width, ranks, np.full(cells, -1, np.int32), np.concatenate(keys))
+    filled = np.zeros((n, OPERATORS), np.int32)
+    return Tables(base, low, width, ranks, np.full(cells, -1, np.int32), np.concatenate(keys), filled)
 
 
 def nbytes(t: Tables) -> int:
@@ -66,13 +68,13 @@ def nbytes(t: Tables) -> int:
     return sum(array.nbytes for array in t)
 
 
-@kernel
+@leaf
 def number_of(key: int) -> float:
     """The number behind a number key."""
     return np.int64(key ^ ((key >> 63) & FOLD)).view(np.float64)
 
 
-@kernel
+@leaf
 def whole(key: int) -> bool:
     """Whether a key stands for a whole number small enough to be exact; -1 is the unused key of negative zero."""
     if not NUMBER_MIN <= key <= NUMBER_MAX or key == -1:
@@ -81,7 +83,7 @@ def whole(key: int) -> bool:
     return -9007199254740992.0 < x < 9007199254740992.0 and math.floor(x) == x
 
 
-@kernel
+@leaf
 def place_of(t: Tables, a: int, key: int) -> int:
     """The place of a constant in attribute a's domain, or -1."""
     if t.ranks[a] >= 0:
@@ -99,7 +101,7 @@ def place_of(t: Tables, a: int, key: int) -> int:
     return place if 0 <= place < t.width[a] else -1
 
 
-@kernel
+@leaf
 def operator_of(op: int, lo: int, hi: int) -> tuple[int, int]:
     """A predicate as (operator, key of its constant), or (-1, 0) when no operator of the table says it.
 
@@ -114,7 +116,7 @@ def operator_of(op: int, lo: int, hi: int) -> tuple[int, int]:
     return -1, 0
 
 
-@kernel
+@leaf
 def cell_of(t: Tables, a: int, op: int, lo: int, hi: int) -> int:
     """The cell of a predicate, or -1 when it has none."""
     if a >= len(t.base) or t.base[a] < 0:
@@ -126,11 +128,19 @@ def cell_of(t: Tables, a: int, op: int, lo: int, hi: int) -> int:
     return -1 if place < 0 else t.base[a] + operator * t.width[a] + place
 
 
-@kernel
+@leaf
+def write_cell(t: Tables, a: int, cell: int, predicate: int) -> None:
+    """Enter a predicate in a cell of attribute a, or with -1 take out the one that is there."""
+    t.cells[cell] = predicate
+    t.filled[a, (cell - t.base[a]) // t.width[a]] += 1 if predicate >= 0 else -1
+
+
+@leaf
 def slices(t: Tables, a: int, key: int, out: Int64Array) -> None:
     """The parts of the table that an event value satisfies: cells out[2i]:out[2i+1] for the operators in order.
 
-    `!=` gets two parts, before and behind the value, in out[2:4] and out[12:14]; out is int64[14].
+    `!=` gets two parts, before and behind the value, in out[2:4] and out[12:14]; out is int64[14]. Arrays without any
+    predicate are left out.
     """
     base, width = t.base[a], np.int64(t.width[a])
     out[:] = 0
@@ -152,3 +162,8 @@ def slices(t: Tables, a: int, key: int, out: Int64Array) -> None:
         out[12], out[13] = base + NE * width + place + 1, base + NE * width + width
     else:
         out[2], out[3] = base + NE * width, base + NE * width + width
+    for operator in range(OPERATORS):
+        if t.filled[a, operator] == 0:
+            out[2 * operator + 1] = out[2 * operator]
+    if t.filled[a, NE] == 0:
+        out[13] = out[12]

@@ -1,0 +1,158 @@
+"""`static`: access predicates of several attributes, their tables chosen once by a cost model (Fabret et al., section 3).
+
+Starting from single attributes, the table with the largest benefit per byte is added, again and again, until none pays or
+`max_bytes` is reached. Conjunctions that come later go to the best table there is; the tables stay as they are.
+What is known of events comes from `sample` (a batch of them) or `profile` (see `candidates/statistics.py`); with
+neither, all constants of an attribute are taken as equally likely.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.candidates.access import Population, adopt, choose, gains
+from tamis.candidates.clusters import WIDEST, Choice
+from tamis.candidates.costs import CELL_BYTES, ENTRY_BYTES, TABLE_BYTES, Costs, machine_costs
+from tamis.candidates.statistics import AttributeProfile, presence, read_profile
+from tamis.encoding.events import EventBatch
+from tamis.encoding.keys import Int32Array
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.engines.base import Capabilities, Options
+from tamis.engines.clustered import Clustered
+from tamis.engines.twostage import check_index
+from tamis.errors import EngineError
+
+PLANNED = 100_000  # conjunctions looked at for choosing tables; of more, a random part
+CLOSER_LOOK = 8  # schemas whose space is counted, not estimated, in each step
+SMOOTHING = 1.0  # events' worth of belief in the prior beside a sample
+
+
+@dataclass(frozen=True, slots=True)
+class StaticOptions(Options):
+    """`max_bytes` bounds tables and clusters, `max_attributes` a table's schema; `costs` overrides the measured ones."""
+
+    max_bytes: int = 1 << 30
+    max_attributes: int = 3
+    sample: EventBatch | None = None
+    profile: Mapping[str, Any] | str | Path | None = None
+    costs: Costs | None = None
+    prefetch: bool = True
+    index: str = "sorted"
+
+    def __post_init__(self) -> None:
+        check_index("static", self.index)
+        if not 1 <= self.max_attributes <= WIDEST:
+            raise EngineError(f"engine 'static': max_attributes={self.max_attributes} is not in 1..{WIDEST}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Schemas (rows padded with -1), with the expected cost of an event in nanoseconds and the space in bytes."""
+
+    schemas: list[Int32Array]
+    cost: float
+    space: float
+
+
+class StaticEngine(Clustered):
+    """Tables chosen when the first subscriptions arrive."""
+
+    capabilities: ClassVar = Capabilities(
+        "clusters under several attributes, tables chosen once by cost", "Fabret et al."
+    )
+    options_type: ClassVar = StaticOptions
+
+    @classmethod
+    def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
+        """Choose tables for these subscriptions and take them in."""
+        assert isinstance(options, StaticOptions)
+        engine = cls(subscriptions.dictionary, options.index, options.prefetch)
+        engine.options, engine.plan = options, None
+        engine.insert(subscriptions)
+        return engine
+
+    options: StaticOptions
+    plan: Plan | None
+
+    def prior(self, predicates: Int32Array) -> NDArray[np.float64]:
+        """The chance of equality predicates by sample or profile."""
+        p, chance = self.stage.registry.columns, super().prior(predicates)
+        if self.options.sample is not None:
+            seen = self.stage.frequencies(self.options.sample)[predicates]
+            return (seen + SMOOTHING * chance) / (len(self.options.sample) + SMOOTHING)
+        for i, predicate in enumerate(predicates if self.options.profile is not None else ()):
+            known = self._profile().get(int(p.attr[predicate]))
+            if known is not None:
+                chance[i] = known.chance(int(p.lo[predicate]))
+        return chance
+
+    def choose(self, ids: Int32Array) -> Choice:
+        """The cheapest access predicate under the tables chosen, which happens when the first conjunctions come."""
+        x = self.population()
+        if self.plan is None and len(ids):
+            costs = self.options.costs or machine_costs()
+            limits = (self.options.max_bytes, self.options.max_attributes)
+            self.plan = plan(x, ids, self._presence(), costs, *limits)
+            for schema in self.plan.schemas:
+                self.add_schema(schema)
+        keys, table, chance, _ = choose(x, ids, self.schemas, self.arity)
+        return Choice(keys, table, chance)
+
+    def details(self) -> dict[str, Any]:
+        """What the plan expects."""
+        planned = {"planned cost ns": self.plan.cost, "planned bytes": self.plan.space} if self.plan else {}
+        return {**super().details(), **planned}
+
+    def _profile(self) -> dict[int, AttributeProfile]:
+        assert self.options.profile is not None
+        return read_profile(self.options.profile, self.stage.dictionary)
+
+    def _presence(self) -> NDArray[np.float64]:
+        attributes = len(self.stage.dictionary)
+        if self.options.sample is not None:
+            return presence(self.options.sample, attributes)
+        shares = np.ones(attributes)
+        for attribute, known in (self._profile() if self.options.profile is not None else {}).items():
+            shares[attribute] = known.presence
+        return shares
+
+
+def plan(
+    x: Population, ids: Int32Array, present: NDArray[np.float64], costs: Costs, max_bytes: int, max_attributes: int
+) -> Plan:
+    """The greedy choice of tables for the given conjunctions (section 3.4)."""
+    scale = 1.0
+    if len(ids) > PLANNED:
+        scale = len(ids) / PLANNED
+        ids = np.random.default_rng(0).choice(ids, PLANNED, replace=False)
+    keys, _, _, cost = choose(x, ids, np.full((1, WIDEST), -1, np.int32), np.zeros(1, np.int32))
+    fixed = (keys[:, 0] >= 0).astype(np.int32)
+    space = scale * CELL_BYTES * float((x.size[ids] - fixed).sum())
+    chosen: list[Int32Array] = []
+    overhead = 0.0
+    while max_attributes > 1:
+        schemas, gain, takers = gains(x, ids, cost, max_attributes, WIDEST, True)
+        arity = (schemas >= 0).sum(axis=1)
+        share = np.where(schemas >= 0, present[schemas], 1.0).prod(axis=1)
+        price = costs.retrieve + share * costs.hash * arity
+        benefit = scale * gain * costs.check - price
+        bytes_more = TABLE_BYTES + scale * takers * (ENTRY_BYTES - CELL_BYTES * (arity - 1))
+        rank = benefit / np.maximum(bytes_more, 1.0)
+        extra: dict[int, float] = {}
+        for i in np.argsort(-rank)[:CLOSER_LOOK].tolist():
+            _, cells, entries = adopt(x, ids, cost, fixed, schemas[i], int(arity[i]), False)
+            more = TABLE_BYTES + scale * (ENTRY_BYTES * entries - CELL_BYTES * cells)
+            if benefit[i] > 0 and space + more <= max_bytes:
+                extra[i] = more
+        if not extra:
+            break
+        best = max(extra, key=lambda i: float(benefit[i]) / max(extra[i], 1.0))
+        adopt(x, ids, cost, fixed, schemas[best], int(arity[best]), True)
+        space += extra[best]
+        overhead += float(price[best])
+        chosen.append(schemas[best])
+    return Plan(chosen, overhead + scale * costs.check * float(cost.sum()), space)
