@@ -82,10 +82,22 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 def make_options(kind: type[AnyOptions], engine: str, given: dict[str, Any]) -> AnyOptions:
-    """Options from keyword arguments, or an error naming the unknown one and the nearest known."""
-    known = {f.name for f in fields(kind)}
-    for name in given:
+    """Options from keyword arguments, or an error naming the one that is unknown or of another kind than its default."""
+    known = {f.name: f.default for f in fields(kind)}
+    for name, value in given.items():
         if name not in known:
             listed = ", ".join(sorted(known)) or "none"
             raise EngineError(f"engine {engine!r} has no option {name!r}{nearest(name, known)} (options: {listed})")
+        default = known[name]
+        if isinstance(default, (bool, int, float, str)) and not resembles(value, default):
+            raise EngineError(f"engine {engine!r}: option {name} takes {KINDS[type(default)]}, not {value!r}")
     return kind(**given)
+
+
+KINDS: dict[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+
+
+def resembles(value: object, default: bool | int | float | str) -> bool:
+    """Whether a value is of its default's kind; an integer will do for a number, a boolean is neither."""
+    wanted = (int, float) if isinstance(default, float) else type(default)
+    return isinstance(value, wanted) and isinstance(value, bool) is isinstance(default, bool)
