@@ -91,6 +91,7 @@ def test_no_arguments_give_help(run):
         (["match", "-s", "s.txt", "-e", "-", "--engine", "scam"], 1, "did you mean 'scan'?"),
         (["match", "-s", "s.txt", "-e", "-", "--option", "speed"], 1, "NAME=VALUE"),
         (["match", "-s", "s.txt", "-e", "-", "--engine", "scan", "--option", "speed=1"], 1, "no option 'speed'"),
+        (["match", "-s", "s.txt", "-e", "-", "--engine", "betree", "--option", "visit_cost=x"], 1, "takes an integer"),
         (["match", "-s", "s.txt", "-e", "-", "-o", "m.csv"], 1, ".jsonl or .parquet"),
         (["match", "-s", "s.txt", "-e", "-", "-o", "no/m.jsonl"], 1, "no directory"),
         (["match", "-s", "s.txt", "-e", "-", "--type", "no.type"], 1, "no.type: no such file"),

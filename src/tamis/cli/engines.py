@@ -2,6 +2,8 @@
 
 from dataclasses import MISSING, fields
 
+import typer
+
 
 def engines() -> None:
     """List the engines to choose from, with their options.
@@ -11,19 +13,24 @@ def engines() -> None:
       tamis engines
       tamis match --engine scan --subscriptions subs.csv --events events.jsonl
     """
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
     from tamis.engines.registry import DEFAULT, ENGINES, engine_class
 
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in ("engine", "what it does", "from", "updates", "options"):
-        table.add_column(column)
+    console = Console(highlight=False)
+    width = max(map(len, ENGINES)) + 2
     for name in ENGINES:
         kind = engine_class(name)
         told = kind.capabilities
-        options = "\n".join(f"{f.name}={'' if f.default is MISSING else f.default}" for f in fields(kind.options_type))
-        shown = f"[bold]{name}[/] (default)" if name == DEFAULT else f"[bold]{name}[/]"
-        table.add_row(shown, told.summary, told.source, "yes" if told.incremental else "rebuild", options)
-    Console().print(table)
+        options = [f.name if f.default is MISSING else f"{f.name}={f.default}" for f in fields(kind.options_type)]
+        lines = [Text(told.summary), Text(f"from {told.source}", "dim")]
+        if options:
+            lines.append(Text(f"options: {', '.join(options)}", "dim"))
+        if not told.incremental:
+            lines.append(Text("built anew at every change of the subscriptions", "dim"))
+        if name == DEFAULT:
+            lines[0].append(" (default)", "green")
+        for first, line in zip([name, *[""] * len(lines)], lines, strict=False):
+            console.print(Text(f"{first:{width}}", "bold cyan"), line, sep="", soft_wrap=True)
+    typer.echo("\nUse one with `tamis match --engine NAME --option NAME=VALUE`.")
