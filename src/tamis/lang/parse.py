@@ -32,7 +32,7 @@ def parse(text: str, limits: Limits = Limits()) -> Expression:
     try:
         expression = cast(Expression, grammar().parse(text))
     except UnexpectedInput as problem:
-        raise explain(text, problem) from None
+        raise explain(text, problem, grammar()) from None
     except Fault as fault:
         line, column = locate(text, fault.start)
         raise ParseError(fault.message, text, line, column, fault.end - fault.start) from None

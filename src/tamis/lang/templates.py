@@ -43,6 +43,8 @@ Constants: TypeAlias = tuple[Scalar, ...]
 FIRST = 2**52
 SPAN = 1_000_000
 MARK = "\ue000"
+MOST_PAIRS = 4096
+"""Beyond this many pairs of literals a shape is simplified filter by filter: examining it would cost more."""
 
 
 def number_marker(slot: int, negated: bool) -> int:
@@ -191,9 +193,11 @@ class Guards:
     def __init__(self, dnf: Dnf, type: PublicationType | None) -> None:
         spelt = canonical(dnf, None)
         literals = [SlotLiteral(literal) for literal in dict.fromkeys(literal for term in spelt for literal in term)]
-        self.possible = list(map(len, spelt)) == list(map(len, dnf)) and not (
-            any(entangled(one, other, type) for term in spelt for one, other in combinations(dict.fromkeys(term), 2))
-            or any(decided_by_domain(part, type) for part in literals)
+        self.possible = (
+            list(map(len, spelt)) == list(map(len, dnf))
+            and sum(len(term) ** 2 for term in spelt) <= MOST_PAIRS
+            and not any(entangled(one, other, type) for term in spelt for one, other in combinations(term, 2))
+            and not any(decided_by_domain(part, type) for part in literals)
         )
         self.ranges: list[tuple[int, int]] = []
         """Slots of which the first must hold less than the second."""

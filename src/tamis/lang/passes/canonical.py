@@ -5,7 +5,7 @@ from tamis.model.evaluate import at_most
 from tamis.model.predicate import Op, Predicate
 from tamis.model.schema import PublicationType
 from tamis.model.subscription import Literal
-from tamis.model.values import Scalar, same
+from tamis.model.values import Scalar
 
 SINGLE = {Op.IN: Op.EQ, Op.NOT_IN: Op.NE, Op.BETWEEN: Op.EQ}
 
@@ -27,11 +27,15 @@ def rewrite(literal: Literal, type: PublicationType | None) -> Verdict:
 
 def distinct(values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """The values without repetitions, in their order."""
-    kept: list[Scalar] = []
+    return values if len(values) < 2 else tuple(identities(values).values())
+
+
+def identities(values: tuple[Scalar, ...]) -> dict[tuple[bool, Scalar], Scalar]:
+    """The values by what makes them the same: `true` is not 1, but 1.0 is."""
+    found: dict[tuple[bool, Scalar], Scalar] = {}
     for value in values:
-        if not any(same(value, other) for other in kept):
-            kept.append(value)
-    return tuple(kept)
+        found.setdefault((isinstance(value, bool), value), value)
+    return found
 
 
 canonical = per_literal(rewrite)

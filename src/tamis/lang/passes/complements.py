@@ -1,7 +1,6 @@
-"""Join conjunctions that differ in one literal and its opposite: `(p and q) or (p and not q)` is `p`, if q can be told."""
+"""Join conjunctions that differ in one literal and its opposite: `(p and q) or (p and not q)` is `p and exists(…)`."""
 
-from collections.abc import Mapping
-
+from tamis.lang.passes.masks import masks, numbered
 from tamis.lang.passes.negation import opposite
 from tamis.model.predicate import PRESENCE_OPS, Op, Predicate
 from tamis.model.schema import PublicationType
@@ -12,27 +11,27 @@ def complements(dnf: Dnf, type: PublicationType | None) -> Dnf:
     """Join pairs until none is left; each join makes the disjunction one shorter."""
     if len(dnf) < 2:
         return dnf
-    literals = dict.fromkeys(literal for term in dnf for literal in term)
-    opposites = {literal: complement(literal, type) for literal in literals}
-    pivots = {literal: other for literal, other in opposites.items() if other is not None and other in opposites}
+    bits = numbered(dnf)
+    opposites = {literal: complement(literal, type) for literal in bits}
+    pivots = {literal: other for literal, other in opposites.items() if other is not None and other in bits}
     if not pivots:
         return dnf
-    terms = {frozenset(term): term for term in dnf}
-    while join_one(terms, pivots):
-        pass
+    terms = masks(dnf, bits)
+    waiting = list(terms)
+    while waiting:  # a pair is found when the later of its two has its turn
+        mask = waiting.pop()
+        for literal in terms.get(mask, ()):
+            partner = mask ^ bits[literal] | bits[pivots[literal]] if literal in pivots else mask
+            if partner != mask and partner in terms:
+                joined = without(literal, terms[mask])
+                del terms[mask], terms[partner]
+                union = 0
+                for left in joined:
+                    union |= bits.setdefault(left, 1 << len(bits))
+                terms.setdefault(union, joined)
+                waiting.append(union)
+                break
     return tuple(terms.values())
-
-
-def join_one(terms: dict[frozenset[Literal], Conjunction], pivots: Mapping[Literal, Literal]) -> bool:
-    """Join the first pair that can be joined, in place; False if there is none."""
-    for literals, term in terms.items():
-        for literal in term:
-            if literal in pivots and (partner := literals - {literal} | {pivots[literal]}) in terms:
-                joined = tuple(other for other in term if other != literal) + remainder(literal)
-                del terms[literals], terms[partner]
-                terms[frozenset(joined)] = joined
-                return True
-    return False
 
 
 def complement(literal: Literal, type: PublicationType | None) -> Literal | None:
@@ -46,8 +45,10 @@ def complement(literal: Literal, type: PublicationType | None) -> Literal | None
     return Literal(turned) if isinstance(turned, Predicate) else Literal(atom, negated=True)
 
 
-def remainder(literal: Literal) -> Conjunction:
-    """What `q or not q` still asks: that the attribute is present; nothing if q itself is about presence."""
+def without(literal: Literal, term: Conjunction) -> Conjunction:
+    """The conjunction with `q or not q` in the place of q: the attribute must be present, unless q asks for presence."""
     atom = literal.atom
     assert isinstance(atom, Predicate)
-    return () if atom.op in PRESENCE_OPS else (Literal(Predicate(atom.attribute, Op.EXISTS)),)
+    rest = tuple(other for other in term if other != literal)
+    told = any(isinstance(other.atom, Predicate) and other.atom.attribute == atom.attribute for other in rest)
+    return rest if told or atom.op in PRESENCE_OPS else (*rest, Literal(Predicate(atom.attribute, Op.EXISTS)))

@@ -4,13 +4,14 @@ Safe for lists: only whole sets of values are compared (see the package's docstr
 lower bounds with lower bounds, upper with upper, and constants tested by other predicates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import combinations
 
-from tamis.lang.passes.terms import per_term
+from tamis.lang.passes.canonical import identities
 from tamis.model.evaluate import satisfies
 from tamis.model.predicate import Op, Predicate
 from tamis.model.schema import PublicationType
-from tamis.model.subscription import Conjunction, Literal
+from tamis.model.subscription import Conjunction, Dnf, Literal
 from tamis.model.values import Scalar, less, same
 
 PRESENCE = (Op.EXISTS, Op.MISSING)
@@ -18,34 +19,69 @@ LOWER = {Op.GT: True, Op.GE: False}
 UPPER = {Op.LT: True, Op.LE: False}
 
 
-def rewrite(term: Conjunction, type: PublicationType | None) -> Conjunction | None:
-    """The conjunction without implied literals, or None if two literals exclude each other."""
-    literals = tuple(dict.fromkeys(term))
-    if len(literals) == 1:
-        return literals
+def implied(dnf: Dnf, type: PublicationType | None) -> Dnf:
+    """Each conjunction without implied literals; without the conjunctions in which two literals exclude each other."""
+    tables: dict[object, Table] = {}
+    reduced = (reduce(term, dnf, tables) for term in dnf)
+    return tuple(term for term in reduced if term is not None)
+
+
+def reduce(term: Conjunction, dnf: Dnf, tables: "dict[object, Table]") -> Conjunction | None:
+    """One conjunction of `dnf` without implied literals, or None if two exclude each other."""
     groups: dict[object, list[Literal]] = {}
-    for literal in literals:
-        key = literal.atom.attribute if isinstance(literal.atom, Predicate) else (literal.atom,)
-        groups.setdefault(key, []).append(literal)
-    dropped: set[Literal] = set()
-    for group in groups.values():
-        if len(group) > 1 and not settle(group, dropped):
-            return None
-    return tuple(literal for literal in literals if literal not in dropped) if dropped else literals
+    for literal in term:
+        groups.setdefault(subject(literal), []).append(literal)
+    if len(groups) == len(term):
+        return term
+    kept: set[int] = set()
+    for key, group in groups.items():
+        if len(group) > 1:
+            if key not in tables:
+                tables[key] = Table(part for other in dnf for part in other if subject(part) == key)
+            settled = tables[key].settle(group)
+            if settled is None:
+                return None
+            group = settled
+        kept.update(map(id, group))
+    return term if len(kept) == len(term) else tuple({id(part): part for part in term if id(part) in kept}.values())
 
 
-def settle(group: list[Literal], dropped: set[Literal]) -> bool:
-    """Compare the literals on one attribute pairwise; False if two exclude each other."""
-    for i, left in enumerate(group):
-        for right in group[i + 1 :]:
+def subject(literal: Literal) -> object:
+    """Only literals on one subject bear on each other: an attribute, or an operator or constraint as a whole."""
+    atom = literal.atom
+    return atom.attribute if isinstance(atom, Predicate) else (atom,)
+
+
+class Table:
+    """How the literals on one subject stand to each other, worked out once for all conjunctions.
+
+    Conjunctions share their literals, so identity tells them apart; row i has bit j set if literal i excludes or implies j.
+    """
+
+    def __init__(self, literals: Iterable[Literal]) -> None:
+        distinct = {id(literal): literal for literal in literals}
+        self.place = {key: i for i, key in enumerate(distinct)}
+        self.excludes = [0] * len(distinct)
+        self.implies = [0] * len(distinct)
+        for (i, left), (j, right) in combinations(enumerate(distinct.values()), 2):
             if excludes(left, right) or excludes(right, left):
-                return False
-            if left not in dropped and right not in dropped:
-                if implies(left, right):
-                    dropped.add(right)
-                elif implies(right, left):
-                    dropped.add(left)
-    return True
+                self.excludes[i] |= 1 << j
+                self.excludes[j] |= 1 << i
+            self.implies[i] |= implies(left, right) << j
+            self.implies[j] |= implies(right, left) << i
+
+    def settle(self, group: list[Literal]) -> list[Literal] | None:
+        """The literals that none of the others implies, or None if two exclude each other."""
+        places = [self.place[id(literal)] for literal in group]
+        alive = 0
+        for i in places:
+            alive |= 1 << i
+        if any(self.excludes[i] & alive for i in places):
+            return None
+        for i in places:  # only what is still alive may drop another, so of equal literals one stays
+            if alive >> i & 1:
+                alive &= ~self.implies[i]
+        return [literal for i, literal in zip(places, group, strict=True) if alive >> i & 1]
 
 
 def excludes(left: Literal, right: Literal) -> bool:
@@ -60,7 +96,7 @@ def excludes(left: Literal, right: Literal) -> bool:
 def implies(left: Literal, right: Literal) -> bool:
     """Whether `right` is true whenever `left` is."""
     if not isinstance(left.atom, Predicate) or not isinstance(right.atom, Predicate):
-        return False
+        return left == right
     if right.atom.op is Op.EXISTS:
         return left.atom.op is not Op.MISSING
     if left.negated is not right.negated:
@@ -74,6 +110,8 @@ def within(inner: Predicate, outer: Predicate) -> bool:
         return True
     if inner.op in PRESENCE or outer.op in PRESENCE or inner.nocase:
         return False
+    if inner.op is Op.IN and outer.op is Op.IN and not outer.nocase:
+        return identities(inner.values).keys() <= identities(outer.values).keys()
     if inner.op is Op.EQ or inner.op is Op.IN:
         return all(satisfies(outer, value) for value in inner.values)
     if outer.nocase:
@@ -127,6 +165,3 @@ def reaches(outer: tuple[Scalar, bool], inner: tuple[Scalar, bool], before: Call
 def greater(left: Scalar, right: Scalar) -> bool:
     """The order turned round."""
     return less(right, left)
-
-
-implied = per_term(rewrite)

@@ -14,6 +14,5 @@ ORDER: tuple[Pass, ...] = (
     implied,
     scalars,
     complements,
-    implied,  # a join leaves `exists`, which the rest of its conjunction may imply
     absorption,
 )

@@ -1,7 +1,9 @@
 """Under a type, merge all that a conjunction says of an attribute that holds one value: ranges, constants, exclusions."""
 
+from collections.abc import Iterable
 from math import ceil, floor
 
+from tamis.lang.passes.canonical import identities
 from tamis.lang.passes.domains import integers, members
 from tamis.lang.passes.implied import Bound, bounds
 from tamis.lang.passes.terms import per_term
@@ -34,19 +36,30 @@ def rewrite(term: Conjunction, type: PublicationType | None) -> Conjunction | No
 
 def merge(attribute: Attribute, literals: list[Literal]) -> list[Literal] | None:
     """The literals on one single-valued attribute, as few as possible, or None if they exclude each other."""
-    predicates = [(literal.atom, literal) for literal in literals if isinstance(literal.atom, Predicate)]
-    if any(predicate.op in PRESENCE_OPS for predicate, _ in predicates):
+    if any(isinstance(literal.atom, Predicate) and literal.atom.op in PRESENCE_OPS for literal in literals):
         return literals
-    constants = [
-        p.values for p, literal in predicates if p.op in (Op.EQ, Op.IN) and not p.nocase and not literal.negated
-    ]
-    finite = constants[0] if constants else members(attribute.domain)
+    listed = [literal for literal in literals if is_list(literal)]
+    if listed:
+        others = [literal for literal in literals if not is_list(literal)]
+        return one_of(attribute.name, tuple(value for value in common(listed) if allowed(value, others)))
+    finite = members(attribute.domain)
     if finite is not None:
         possible = tuple(value for value in finite if allowed(value, literals))
-        if constants or len(possible) < 2:
-            return one_of(attribute.name, possible)
-        return literals
+        return one_of(attribute.name, possible) if len(possible) < 2 else literals
     return merge_ranges(attribute, literals)
+
+
+def is_list(literal: Literal) -> bool:
+    """Whether a literal lists the values it takes."""
+    predicate = literal.atom
+    equality = isinstance(predicate, Predicate) and predicate.op in (Op.EQ, Op.IN) and not predicate.nocase
+    return equality and not literal.negated
+
+
+def common(listed: list[Literal]) -> Iterable[Scalar]:
+    """The values that all of some lists have, in the order of the first."""
+    first, *rest = (identities(part.atom.values) for part in listed if isinstance(part.atom, Predicate))
+    return (value for key, value in first.items() if all(key in other for other in rest))
 
 
 def merge_ranges(attribute: Attribute, literals: list[Literal]) -> list[Literal] | None:

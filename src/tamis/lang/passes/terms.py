@@ -15,16 +15,18 @@ Verdict: TypeAlias = Literal | None
 def per_literal(rewrite: Callable[[Literal, PublicationType | None], Verdict]) -> Pass:
     """A pass that looks at each literal alone."""
 
-    def term_rewrite(term: Conjunction, type: PublicationType | None) -> Conjunction | None:
-        kept = []
-        for literal in term:
-            verdict = rewrite(literal, type)
-            if verdict is None:
-                return None
-            kept.append(verdict)
-        return tuple(kept)
+    def run(dnf: Dnf, type: PublicationType | None) -> Dnf:
+        verdicts: dict[int, Verdict] = {}  # conjunctions share their literals: look at each once
+        for term in dnf:
+            for literal in term:
+                if id(literal) not in verdicts:
+                    verdicts[id(literal)] = rewrite(literal, type)
+        if all(verdicts[id(literal)] is literal for term in dnf for literal in term):
+            return dnf
+        rewritten = ([verdicts[id(literal)] for literal in term] for term in dnf)
+        return tuple(tuple(filter(None, term)) for term in rewritten if None not in term)
 
-    return per_term(term_rewrite)
+    return run
 
 
 def per_term(rewrite: Callable[[Conjunction, PublicationType | None], Conjunction | None]) -> Pass:
