@@ -12,13 +12,13 @@ from tamis.model.limits import Limits
 GENEROUS = Limits(filter_bytes=1 << 20, predicates=1000, depth=100, terms=10_000)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(own.all_expressions)
 def test_parsing_what_is_shown_gives_the_same_condition(expression):
     assert parse(show(expression), GENEROUS) == expression
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1000)
 @given(st.data())
 def test_the_normal_form_matches_the_same_events(data):
     expression = data.draw(own.expressions)
@@ -26,7 +26,7 @@ def test_the_normal_form_matches_the_same_events(data):
     assert matches(expression, event) == matches_dnf(normalise(expression, limits=GENEROUS), event)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1000)
 @given(st.data())
 def test_the_typed_normal_form_matches_the_same_events_of_its_type(data):
     type = data.draw(own.publication_types)
@@ -38,7 +38,7 @@ def test_the_typed_normal_form_matches_the_same_events_of_its_type(data):
         assert matches(bound, event) == matches_dnf(dnf, event)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(own.expressions)
 def test_a_normal_form_shown_and_parsed_is_normal(expression):
     dnf = normalise(expression, limits=GENEROUS)

@@ -65,7 +65,7 @@ def test_typed_filters(data):
         assert outcome(cache.normalise, variant) == outcome(slowly, variant, cache.type), variant
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(own.all_expressions)
 def test_a_shape_is_a_filter_without_its_constants(expression):
     text = show(expression).replace(
@@ -77,7 +77,7 @@ def test_a_shape_is_a_filter_without_its_constants(expression):
     assert [isinstance(blank, str) for blank in blanks] == [isinstance(constant, str) for constant in constants]
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(own.predicates(st.just("a")), own.predicates(st.just("a")))
 def test_whatever_implies_another_for_some_constants_is_related(one, other):
     if one != other and within(one, other):

@@ -20,7 +20,7 @@ from tamis.lang.passes.canonical import canonical
 from tamis.lang.passes.domains import coverage, integers, members
 from tamis.lang.passes.implied import related
 from tamis.lang.passes.negation import OPPOSITE
-from tamis.model.evaluate import regex
+from tamis.model.evaluate import at_most, regex
 from tamis.model.predicate import (
     ORDER_OPS,
     PATTERN_OPS,
@@ -53,8 +53,8 @@ def number_marker(slot: int, negated: bool) -> int:
 
 
 def text_marker(slot: int) -> str:
-    """A string that names a slot."""
-    return f"{MARK}{slot}"
+    """A string that names a slot; these rise with their slots too."""
+    return f"{MARK}{slot:06d}"
 
 
 def slot_of(value: object) -> int | None:
@@ -194,7 +194,7 @@ class Guards:
         spelt = canonical(dnf, None)
         literals = [SlotLiteral(literal) for literal in dict.fromkeys(literal for term in spelt for literal in term)]
         self.possible = (
-            list(map(len, spelt)) == list(map(len, dnf))
+            all(at_most(*atom.values) for atom in predicates(dnf) if atom.op is Op.BETWEEN)
             and sum(len(term) ** 2 for term in spelt) <= MOST_PAIRS
             and not any(entangled(one, other, type) for term in spelt for one, other in combinations(term, 2))
             and not any(decided_by_domain(part, type) for part in literals)
@@ -245,6 +245,11 @@ class Guards:
             if len(set(part.values(constants))) < len(part.slots):
                 return False
         return all(len({part.values(constants) for part in group}) == len(group) for group in self.apart)
+
+
+def predicates(dnf: Dnf) -> Iterator[Predicate]:
+    """The predicates of a normal form."""
+    return (literal.atom for term in dnf for literal in term if isinstance(literal.atom, Predicate))
 
 
 def family(atom: Atom) -> tuple[object, ...]:

@@ -53,6 +53,8 @@ def test_a_template_shows_its_literals_and_slots():
         ("a > 1 and a < 2", True), ("a > 2 and a < 1", True), ("a = 1 or a = 2", True), ("a != 1 and a != 2", True),
         ("a between 1 and 2", True), ("a in (1, 2)", True), ("a > 1 or a > 2", True), ("not a > 1 and a < 5", True),
         ("a = 1 or a = 1", False), ("a != 1 and a != 1", False), ("a between 2 and 1", False), ("a between 1 and 1", False),
+        ("not a between -2 and -1", True), ("not a between 1 and -1", False),
+        ("b in (0, 1, 2, 3, 4, 5, 6, 7, 8) and not a between 'x' and 'y'", True),
         ("a between -2 and -1", True), ("a between -1 and -2", False), ("a in (1, 1.0)", False),
         ("a > 1 and a > 2", False), ("a = 1 and a > 2", False), ("a between 1 and 5 and a > 3", False),
     ],
