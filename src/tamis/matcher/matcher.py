@@ -30,8 +30,8 @@ from tamis.engines.operators import OperatorStage
 from tamis.engines.rebuild import updatable
 from tamis.engines.registry import DEFAULT, engine_class
 from tamis.errors import OperatorError, SubscriptionError, TamisError
-from tamis.lang import bind, normalise, parse, show
-from tamis.lang.build import Condition
+from tamis.lang import bind, normalise, show
+from tamis.lang.filters import Filter, expression_of
 from tamis.lang.shapes import ShapeCache
 from tamis.matcher.explanation import Explanation, explain
 from tamis.matcher.witness import explain_with_operators
@@ -45,7 +45,6 @@ from tamis.operators.registry import OPERATORS, Registry
 from tamis.operators.runtime import Failure
 from tamis.predicates.text import TextIndex
 
-Filter = str | Expression | Condition
 OnError = Callable[[int, SubscriptionId, TamisError], None]
 CHUNK = 50_000
 
@@ -228,9 +227,7 @@ class Matcher:
         return text, dnf
 
     def _expression(self, filter: Filter) -> Expression:
-        expression = parse(filter, self.limits) if isinstance(filter, str) else filter
-        if isinstance(expression, Condition):
-            expression = expression.expression
+        expression = expression_of(filter, self.limits)
         return bind(expression, self.type, self.limits) if self.type else expression
 
     def _encode(self, events: list[Event]) -> EventBatch:

@@ -7,6 +7,8 @@ from tamis.lang.build import attr, call, var
 from tamis.lang.filters import expression_of
 from tamis.lang.parse import parse
 from tamis.model.limits import Limits
+from tamis.model.predicate import Op, Predicate
+from tamis.model.subscription import And, Constant, Not, Or
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,9 @@ def test_built_and_parsed_are_equal(built, text):
         lambda: var("x") + "a",  # type: ignore[operator]
         lambda: call("f", var("x") + 1),
         lambda: expression_of(5),  # type: ignore[arg-type]
+        lambda: expression_of(And((Constant(True),))),
+        lambda: expression_of(Not(None)),  # type: ignore[arg-type]
+        lambda: expression_of(Or((Constant(True), Predicate("a", Op.LT, (True,))))),
     ],
 )
 def test_what_cannot_be_said_is_refused_at_once(build):

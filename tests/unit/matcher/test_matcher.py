@@ -5,7 +5,9 @@ import pytest
 from tamis import Matcher, attr
 from tamis.errors import EventError, FilterError, LimitError, SubscriptionError
 from tamis.model.limits import Limits
+from tamis.model.predicate import Op, Predicate
 from tamis.model.schema import Attribute, IntDomain, PlainDomain, PublicationType
+from tamis.model.subscription import Not
 
 CAMERA = "item = 'camera' and price < 300 and manufacturer in ('Sony', 'Nikon', 'Panasonic') and zoom > 4"
 CHEAP = {"item": "camera", "color": "red", "weight": 8, "pixels": 14, "price": 199, "manufacturer": "Sony", "zoom": 5}
@@ -143,3 +145,9 @@ def test_save_and_load(matcher, tmp_path):
     loaded = Matcher.load(tmp_path / "index")
     assert sorted(map(str, loaded.match(CHEAP))) == ["8", "alice"]
     assert loaded.filter("alice") == CAMERA
+
+
+@pytest.mark.parametrize("filter", [None, 5, b"a = 1", ["a = 1"], Not(Predicate("a", Op.LT, (True,)))])
+def test_what_is_no_filter_is_refused(filter):
+    with pytest.raises(FilterError):
+        Matcher().subscribe(1, filter)
