@@ -23,7 +23,7 @@ from tamis.model.subscription import Conjunction
 from tamis.model.values import Scalar
 from tamis.operators.answer import Answer
 from tamis.operators.bindings import Relation, Signed, TooManyBindings, substitution
-from tamis.operators.identity import canonical
+from tamis.operators.identity import canonical, named, shown
 from tamis.operators.registry import OPERATORS, Registry
 from tamis.operators.runtime import Failure, Runtime
 
@@ -127,7 +127,8 @@ class OperatorStage:
         for task in sorted(self.by_owner.get(owner, ())):
             for use in self.tasks[task].uses:
                 if use.predicate in self.runtime.failures:
-                    found[self.runtime.text(use.predicate)] = self.runtime.failures[use.predicate]
+                    text = shown(named(self.runtime.predicates[use.predicate], use.names))
+                    found[text] = self.runtime.failures[use.predicate]
         if owner in self.failures:
             found["joining the bindings"] = self.failures[owner]
         return found

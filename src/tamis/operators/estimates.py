@@ -25,7 +25,7 @@ class Estimates:
         if room > len(self.seen):
             size = max(room, 2 * len(self.seen), 16)
             self.selectivity, self.cost, self.seen = (
-                np.resize(np.append(a, fill), size) if not len(a) else np.append(a, np.full(size - len(a), fill))
+                np.append(a, np.full(size - len(a), fill))
                 for a, fill in ((self.selectivity, 0.5), (self.cost, 1.0), (self.seen, 0.0))
             )
         self.selectivity[predicate], self.cost[predicate], self.seen[predicate] = selectivity, max(cost, CHEAPEST), 0

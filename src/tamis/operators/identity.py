@@ -26,6 +26,12 @@ def canonical(predicate: OperatorPredicate) -> Canonical:
     return Canonical(OperatorPredicate(predicate.name, arguments), tuple(names))
 
 
+def named(predicate: OperatorPredicate, names: tuple[str, ...]) -> OperatorPredicate:
+    """A canonical predicate with the variable names of one use."""
+    given = (Variable(names[int(a.name)]) if isinstance(a, Variable) else a for a in predicate.arguments)
+    return OperatorPredicate(predicate.name, tuple(given))
+
+
 def shown(predicate: OperatorPredicate) -> str:
     """The predicate as one would write it."""
     parts = (f"?{a.name}" if isinstance(a, Variable) else constant(a) for a in predicate.arguments)

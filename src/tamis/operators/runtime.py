@@ -20,7 +20,6 @@ from tamis.operators.answer import Answer, input_arguments, interpret
 from tamis.operators.breaker import Breaker
 from tamis.operators.estimates import Estimates
 from tamis.operators.event import Absent, EventView
-from tamis.operators.identity import shown
 from tamis.operators.isolate import Isolated
 from tamis.operators.registry import Operator, Registry
 from tamis.operators.worker import describe
@@ -180,10 +179,6 @@ class Runtime:
             before = self.failures.get(p)
             self.failures[p] = Failure(1 + (before.count if before else 0), answer.problem)
         return answer
-
-    def text(self, p: int) -> str:
-        """A predicate as one would write it."""
-        return shown(self.predicates[p])
 
 
 def guarded(evaluate: Callable[[], Answer]) -> Answer:

@@ -1,5 +1,5 @@
 from tamis.model.predicate import OperatorPredicate, Variable
-from tamis.operators.identity import canonical, shown
+from tamis.operators.identity import canonical, named, shown
 
 
 def p(*arguments):
@@ -26,3 +26,9 @@ def test_a_string_that_looks_like_a_number_is_another_constant():
 def test_shown():
     assert shown(p("?x", 1.5, True)) == "p(?x, 1.5, true)"
     assert shown(OperatorPredicate("q", ("it's",))) == "q('it''s')"
+
+
+def test_named_undoes_canonical():
+    for one in (p("?x", 1, "?y", "?x"), p(), p("?b", "?a")):
+        same = canonical(one)
+        assert named(same.predicate, same.names) == one
