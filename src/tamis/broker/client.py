@@ -275,4 +275,8 @@ def key_header(key: str | None) -> dict[str, str]:
 
 def unreachable(problem: httpx.HTTPError) -> BrokerError:
     """No answer came; whether the request had an effect is not known."""
-    return BrokerError(f"the broker gave no answer: {type(problem).__name__} {problem}")
+    try:
+        place = f" at {problem.request.url.copy_with(path='/', query=None)}"
+    except RuntimeError:  # httpx does not always know which request it was
+        place = ""
+    return BrokerError(f"the broker{place} gave no answer: {type(problem).__name__} {problem}")

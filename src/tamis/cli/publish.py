@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tamis.cli.options import BrokerKey, BrokerUrl, open_client
-from tamis.cli.problems import Problems, tell
+from tamis.cli.problems import Problems, counted, tell
 from tamis.cli.source import source
 
 BATCH = 1000
@@ -28,12 +28,12 @@ def publish(
       echo '{"item": "camera", "price": 199}' | tamis publish
       tamis publish events.parquet --valid-for 3600
     """
-    from tamis.cli.readers import read
+    from tamis.cli.records import events as read_events
 
     problems, sent, matched = Problems(), 0, 0
     given = source(events)
     with open_client(url, key) as client:
-        for rows in read(given, problems):
+        for rows in read_events(given, None, problems):
             waiting = iter(rows)
             while chunk := list(islice(waiting, BATCH)):
                 answer = client.publish_many([row.data for row in chunk], valid_for=valid_for)
@@ -42,6 +42,7 @@ def publish(
                     line = chunk[refused.line - 1].line if refused.line else 0
                     problems.add(given.label, line, refused.error)
     if not quiet:
-        tell(f"published {sent:,} events, {matched:,} notifications")
+        tell(f"published {counted(sent, 'event')}, {counted(matched, 'notification')}")
     if problems.count:
+        tell(f"tamis: left out {counted(problems.count, 'bad row')}")
         raise typer.Exit(1)

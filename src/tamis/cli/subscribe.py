@@ -19,7 +19,9 @@ def subscribe(
     url: BrokerUrl = "http://127.0.0.1:8080",
     key: BrokerKey = None,
 ) -> None:
-    """Subscribe. Prints id and ticket as JSON: keep the ticket, it is not told again.
+    """Subscribe at a broker, and print id and ticket.
+
+    They come as JSON; keep the ticket, it is not told again.
 
     With --follow, notifications follow, one a line, each acknowledged when it is printed; at the end the subscription is
     taken back.

@@ -22,7 +22,9 @@ def tail(
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.")] = None,
     url: BrokerUrl = "http://127.0.0.1:8080",
 ) -> None:
-    """Print notifications as they come, one a line, each acknowledged when it is printed.
+    """Print notifications as they come.
+
+    They stand one a line as JSON, and each is acknowledged when it is printed.
 
     \b
     Example:
