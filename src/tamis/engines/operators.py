@@ -22,7 +22,7 @@ from tamis.model.predicate import Constraint, OperatorPredicate
 from tamis.model.subscription import Conjunction
 from tamis.model.values import Scalar
 from tamis.operators.answer import Answer
-from tamis.operators.bindings import Relation, Signed, TooManyBindings, substitution
+from tamis.operators.bindings import Relation, Signed, TooManyBindings, sieve, substitution
 from tamis.operators.identity import canonical, named, shown
 from tamis.operators.registry import OPERATORS, Registry
 from tamis.operators.runtime import Failure, Runtime
@@ -58,6 +58,7 @@ class OperatorStage:
         self.bindings = bindings
         self.tasks: dict[int, Task] = {}
         self.by_owner: defaultdict[int, set[int]] = defaultdict(set)
+        self.sieves: defaultdict[int, dict[int, tuple[tuple[str, ...], list[Signed]]]] = defaultdict(dict)
         self.task_ids = np.zeros(0, np.int32)
         self.failures: dict[int, Failure] = {}
         self._users: Counter[int] = Counter()
@@ -75,6 +76,10 @@ class OperatorStage:
             wish = TRUE if not use.negated else ANY if use.names else FALSE
             wanted[use.predicate] = wish if wish == TRUE else wanted.get(use.predicate, wish)
         self.tasks[task] = built
+        for use in built.uses:
+            own = [signed for signed in built.constraints if signed[0].variables <= set(use.names)]
+            if own and not use.negated:
+                self.sieves[use.predicate][task] = (use.names, own)
         self.by_owner[owner].add(task)
         self._users.update(wanted.keys())
         self._fresh[task] = wanted
@@ -88,9 +93,10 @@ class OperatorStage:
         self.failures.pop(owner, None)
         for task in gone:
             for p in {use.predicate for use in self.tasks.pop(task).uses}:
+                self.sieves[p].pop(task, None)
                 self._users[p] -= 1
                 if not self._users[p]:
-                    del self._users[p]
+                    del self._users[p], self.sieves[p]
                     self.runtime.release(p)
         return gone
 
@@ -195,10 +201,14 @@ class Run:
                     self.walk.drop(sibling)
 
     def learn(self, predicate: int, answer: Answer) -> None:
-        """Take in what a predicate came to."""
+        """Take in what a predicate came to; a task whose constraints no row of it satisfies is decided."""
         assert self.walk is not None
         self.answers[predicate] = answer
         self.walk.settle(predicate, UNKNOWN if answer.truth is None else int(answer.truth))
+        if answer.truth:
+            for task, (names, own) in self.stage.sieves[predicate].items():
+                if self.walk.undecided[task] and not sieve(Relation(names, answer.rows), own)[0].rows:
+                    self.walk.drop(task)
 
     def _joins(self, task: Task) -> bool:
         try:

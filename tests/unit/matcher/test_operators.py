@@ -180,6 +180,26 @@ def test_one_false_predicate_spares_the_others():
     assert late == [(29, "over", 100)], "having learned which predicate is hardly ever true"
 
 
+def test_a_constraint_is_tested_as_soon_as_its_operator_has_answered():
+    calls: Counter[str] = Counter()
+    registry = Registry()
+
+    @registry.operator("first", outputs=1, cost=1e-6, selectivity=0.1)
+    def first(event):
+        calls["first"] += 1
+        return 1
+
+    @registry.operator("second", cost=10.0, selectivity=0.9)
+    def second(event):
+        calls["second"] += 1
+        return True
+
+    matcher = Matcher(registry=registry)
+    matcher.subscribe("s", "first(?x) and ?x > 3 and second()")
+    assert matcher.match({"n": 1}) == []
+    assert calls == {"first": 1}
+
+
 def misbehaving_registry() -> Registry:
     registry = Registry()
     limits = {"isolate": True, "seconds": 0.4, "megabytes": 256}
