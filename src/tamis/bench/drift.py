@@ -1,0 +1,142 @@
+"""The two drift experiments of Fabret et al., section 6.3, at a size of choice: what happens to a clustering when the world
+it was made for goes away.
+
+The engines hold a window of subscriptions. Each simulated hour a 24th of them, the oldest, is replaced. After a few hours
+the new ones (in the second experiment also the events) come from another workload; a day later the change is complete.
+`frozen` keeps the tables that were best at the start (`static`), `dynamic` adapts. Throughput is what a second
+leaves for events once its share of changes has been made. Time is processor time: both engines use one thread.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from tamis.encoding.bulk_events import encode_wide
+from tamis.encoding.bulk_subscriptions import encode_predicates
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.events import EventBatch
+from tamis.encoding.keys import Int32Array
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.engines.dynamic import DynamicEngine, DynamicOptions
+from tamis.engines.static import StaticEngine, StaticOptions
+from tamis.workloads.fabret import Fabret
+
+DAY = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """An experiment: two workloads, and whether events follow the second one too."""
+
+    name: str
+    before: Fabret
+    after: Fabret
+    events_follow: bool
+
+
+DRIFTS = (
+    Drift("schema", Fabret(focus=(0, 16)), Fabret(focus=(16, 32)), events_follow=False),
+    Drift("skew", Fabret(), Fabret(hot=2), events_follow=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """What one engine did in one simulated hour; `events_per_second` is left when changes have been made."""
+
+    experiment: str
+    strategy: str
+    hour: int
+    events_per_second: float
+    event_microseconds: float
+    change_microseconds: float
+    tables: int
+    checked_per_event: float
+
+
+def run(
+    drift: Drift, subscriptions: int = 100_000, hours: int = 60, start: int = 6, events: int = 2000, changes: int = 500
+) -> Iterator[Hour]:
+    """Both engines through all hours, holding each to the other's matches; `changes` are subscriptions replaced a second."""
+    dictionary = Dictionary()
+    share = subscriptions // DAY
+    subscriptions = share * DAY
+    first = encode_predicates(drift.before.subscriptions(subscriptions, seed=0), dictionary)
+    encode_predicates(drift.after.subscriptions(share, seed=0), dictionary)  # names its attributes
+    sample = batch(drift.before, dictionary, events, seed=1)
+    engines: dict[str, StaticEngine | DynamicEngine] = {
+        "frozen": StaticEngine.build(first, StaticOptions(sample=sample)),
+        "dynamic": DynamicEngine.build(first, DynamicOptions(refresh=events, memory=4 * events)),
+    }
+    for hour in range(hours):
+        changed = hour >= start
+        made_from = drift.after if changed else drift.before
+        ids = np.arange(share, dtype=np.int32) + hour % DAY * share
+        rows = encode_predicates(made_from.subscriptions(share, seed=100 + hour, first=int(ids[0])), dictionary)
+        stream = batch(drift.after if changed and drift.events_follow else drift.before, dictionary, events, 500 + hour)
+        answers = []
+        for strategy, engine in engines.items():
+            spent = replaced(engine, ids, rows) / share
+            checked = engine.candidates
+            began = process_time()
+            answers.append(engine.match(stream))
+            each = (process_time() - began) / events
+            left = max(0.0, 1.0 - changes * spent)
+            tables = int((engine.arity > 0).sum())
+            checks = (engine.candidates - checked) / events
+            yield Hour(drift.name, strategy, hour, left / each, each * 1e6, spent * 1e6, tables, checks)
+        if not answers[0].equals(answers[1]):
+            raise AssertionError(f"frozen and dynamic disagree in hour {hour} of {drift.name}")
+
+
+def batch(workload: Fabret, dictionary: Dictionary, count: int, seed: int) -> EventBatch:
+    """Events of a workload, encoded."""
+    return encode_wide(workload.events(count, seed), dictionary).strict()
+
+
+def replaced(engine: StaticEngine | DynamicEngine, ids: Int32Array, rows: SubscriptionTable) -> float:
+    """Seconds to replace subscriptions by others under the same ids."""
+    began = process_time()
+    engine.remove(ids)
+    engine.insert(rows)
+    return process_time() - began
+
+
+def plot(hours: list[dict[str, Any]], title: str) -> alt.Chart:
+    """Throughput by hour, one line per strategy."""
+    data: Any = {"values": hours}
+    chart: alt.Chart = alt.Chart(data).mark_line(point=True)
+    lines: alt.Chart = chart.encode(
+        x=alt.X("hour:Q", title="simulated hour"),
+        y=alt.Y("events_per_second:Q", title="events per second", scale=alt.Scale(zero=True)),
+        color=alt.Color("strategy:N", title=None),
+    )
+    shown: alt.Chart = lines.properties(title=title, width=560, height=280)
+    return shown
+
+
+def main() -> None:
+    """Run both experiments; raw results as JSON lines, plots as PNG."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--out", type=Path, default=Path("drift"))
+    parser.add_argument("--subscriptions", type=int, default=100_000)
+    parser.add_argument("--hours", type=int, default=60)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    for drift in DRIFTS:
+        rows = [asdict(hour) for hour in run(drift, given.subscriptions, given.hours)]
+        (given.out / f"{drift.name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        plot(rows, f"drift of {drift.name}: {given.subscriptions:,} subscriptions").save(
+            given.out / f"drift-{drift.name}.png", ppi=120
+        )
+
+
+if __name__ == "__main__":
+    main()
