@@ -46,12 +46,14 @@ EVENTS: list[Event] = [
 ]
 
 # What counts as structure, besides subscriptions and conjunctions.
-SIZES = {"tree": ["nodes"], "rapid": ["nodes", "standings"], "betree": ["nodes"]}
+SIZES = {"tree": ["nodes"], "rapid": ["nodes", "standings"], "betree": ["nodes"], "pubsub": ["structures", "buckets"]}
 VARIANTS = [
     ("tree", {}),
     ("rapid", {}),
     ("rapid", {"light": 2}),
     ("betree", {}),
+    ("pubsub", {}),
+    *(("pubsub", {"bucket_size": n, "structure": d}) for n in (1, 2) for d in ("auto", "it", "rbpst", "hash")),
 ]
 
 

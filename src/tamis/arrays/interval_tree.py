@@ -34,7 +34,7 @@ class IntervalTrees(NamedTuple):
 def new_interval_trees(capacity: int = 64) -> IntervalTrees:
     """Room for `capacity` nodes."""
     fields = {name: np.empty(capacity, np.int32) for name in IntervalTrees._fields[:-1]}
-    return IntervalTrees(**fields, top=np.array([0, -1, 0], np.int64))  # type: ignore[arg-type]
+    return IntervalTrees(**fields, top=np.array([0, -1, 0], np.int64))
 
 
 def enlarged(t: IntervalTrees) -> IntervalTrees:

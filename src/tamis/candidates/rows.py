@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
 from tamis.arrays.jit import kernel
+from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import FIRST_SET, MISSING, SubscriptionTable
 
@@ -88,6 +89,15 @@ class Rows:
     def live_rows(self) -> Int32Array:
         """Numbers of all rows in use, ascending."""
         return np.flatnonzero(self.columns.owners[: self.used] >= 0).astype(np.int32)
+
+    def table(self, dictionary: Dictionary) -> SubscriptionTable:
+        """All conjunctions held, as a table again."""
+        c = self.columns
+        rows = self.live_rows()
+        at, ends = slices(c.first[rows], c.last[rows])
+        offsets = np.concatenate([[0], ends]).astype(np.int64)
+        columns = (c.attrs[at], c.ops[at], c.lo[at], c.hi[at])
+        return SubscriptionTable(c.owners[rows], offsets, *columns, c.sets[: self.set_keys], dictionary)
 
     def _numbers(self, count: int) -> Int32Array:
         if self.dead > max(1024, self.predicates // 2):
