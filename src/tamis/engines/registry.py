@@ -17,6 +17,7 @@ ENGINES: dict[str, str] = {
     "betree": "tamis.engines.betree:BetreeEngine",
     "static": "tamis.engines.static:StaticEngine",
     "dynamic": "tamis.engines.dynamic:DynamicEngine",
+    "siena": "tamis.engines.siena:SienaEngine",
     "pubsub": "tamis.engines.pubsub:PubsubEngine",
 }
 DEFAULT = "scan"
