@@ -279,7 +279,8 @@ def bucket_for(s: Structures, w: Ways, z: int, lo: int, hi: int) -> int:
             put(s.constants, mix(z, lo), b)
         return b
     if kind == IT:
-        first, last = position(w, s.z_attr[z], lo), position(w, s.z_attr[z], hi)
+        first = position(w, s.z_attr[z], lo)
+        last = max(first, position(w, s.z_attr[z], hi))  # an empty interval stands somewhere and matches nothing
         node = interval_tree.node_of(s.intervals, s.z_root[z], 0, LAST_CELL, first, last)
         if node >= 0 and s.intervals.item[node] >= 0:
             return s.intervals.item[node]

@@ -163,6 +163,16 @@ def test_strings_under_numeric_structures(structure):
     assert [found.of(i).tolist() for i in range(len(events))] == [[0], [1], [2], [3], [4], [], []]
 
 
+@pytest.mark.parametrize("structure", ["it", "rbpst", "hash"])
+def test_empty_intervals_stand_somewhere_and_match_nothing(structure):
+    dictionary = Dictionary()
+    population = [ask(between("x", 5, 1)), ask(between("x", 1, 5)), ask(between("x", 90, -90))]
+    options = PubsubOptions(bucket_size=1, structure=structure)
+    engine = PubsubEngine.build(encode_subscriptions(enumerate(population), dictionary), options)
+    check(engine)
+    assert engine.match(encode_events([{"x": (3,)}], dictionary)).ids.tolist() == [1]
+
+
 def test_very_many_equal_subscriptions_share_one_bucket():
     dictionary = Dictionary()
     one = encode_subscriptions([(0, ask(between("x", 1, 2), between("y", 3, 4)))], dictionary)
