@@ -33,8 +33,8 @@ class Shape:
     @property
     def weights(self) -> NDArray[np.float64]:
         """Probability of each attribute."""
-        raw: NDArray[np.float64] = np.arange(1, self.attributes + 1) ** -float(self.skew)
-        return raw / np.sum(raw)
+        raw = np.arange(1, self.attributes + 1, dtype=np.float64) ** -self.skew
+        return np.asarray(raw / raw.sum(), np.float64)
 
 
 UNIFORM = Shape()

@@ -13,6 +13,7 @@ from tamis.encoding.subscriptions import SubscriptionTable, encode_subscriptions
 from tamis.engines import pubsub
 from tamis.engines.pubsub import PubsubEngine, PubsubOptions
 from tamis.errors import EngineError
+from tamis.model.event import Event
 from tamis.model.predicate import Op, Predicate
 from tamis.model.schema import IntDomain, PublicationType
 from tamis.model.subscription import Literal
@@ -158,7 +159,7 @@ def test_strings_under_numeric_structures(structure):
     population = [ask(Predicate("x", Op.EQ, (v,))) for v in ("a", "b", 1, True, 2.5)]
     options = PubsubOptions(bucket_size=1, structure=structure)
     engine = PubsubEngine.build(encode_subscriptions(enumerate(population), dictionary), options)
-    events = [{"x": (v,)} for v in ("a", "b", 1, True, 2.5, "c", 0)]
+    events: list[Event] = [{"x": (v,)} for v in ("a", "b", 1, True, 2.5, "c", 0)]
     found = engine.match(encode_events(events, dictionary))
     assert [found.of(i).tolist() for i in range(len(events))] == [[0], [1], [2], [3], [4], [], []]
 

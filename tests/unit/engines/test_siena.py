@@ -7,6 +7,7 @@ from tamis.encoding.events import encode_events
 from tamis.encoding.subscriptions import encode_subscriptions
 from tamis.engines.base import Options
 from tamis.engines.siena import SienaEngine
+from tamis.model.event import Event
 from tamis.model.predicate import Op, Predicate
 from tamis.model.subscription import Literal
 
@@ -22,7 +23,7 @@ def test_constraints_are_shared_and_repetitions_count_once():
     engine = SienaEngine.build(encode_subscriptions(enumerate(population), dictionary), Options())
     assert engine.stats().details["constraints"] == 2
     assert engine.constraints.needed.tolist() == [2, 1, 1, 0]
-    events = [{"a": (1,), "b": (5,)}, {"b": (5, 6)}, {"b": (5,), "c": (0,)}, {}]
+    events: list[Event] = [{"a": (1,), "b": (5,)}, {"b": (5, 6)}, {"b": (5,), "c": (0,)}, {}]
     found = engine.match(encode_events(events, dictionary))
     assert [sorted(found.of(i).tolist()) for i in range(4)] == [[0, 1, 2, 3], [2, 3], [3], [3]]
 
