@@ -32,21 +32,21 @@ if os.environ.get("TAMIS_SOAK_PRELOAD"):
     warm()
 
 
-def run(directory: Path, port: int) -> None:
+def run(directory: Path, port: int, engine: str | None) -> None:
     """Serve until killed; SIGUSR1 makes every later sync of this process fail."""
     signal.signal(signal.SIGUSR1, lambda *_: break_sync())
     try:
-        serve(Service(directory, engine=ENGINE), port=port)
+        serve(Service(directory, engine=engine), port=port)
     except TamisError:
         os._exit(DISK_FAILED)
 
 
-def start(directory: Path, port: int) -> ForkServerProcess:
+def start(directory: Path, port: int, engine: str | None = ENGINE) -> ForkServerProcess:
     """A broker process; the caller kills it."""
     os.environ["TAMIS_SOAK_PRELOAD"] = "1"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    process = context.Process(target=run, args=(directory, port), daemon=True)
+    process = context.Process(target=run, args=(directory, port, engine), daemon=True)
     process.start()
     return process
 

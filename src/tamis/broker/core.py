@@ -24,6 +24,7 @@ from tamis.broker.settings import Settings
 from tamis.broker.tickets import digest, fits, new_ticket
 from tamis.errors import BrokerError, ConflictError, TicketError
 from tamis.matcher import Explanation, Matcher
+from tamis.model.event import Event as Values
 
 TRIM = 1000
 
@@ -39,9 +40,9 @@ class Standing:
 
 
 class Incoming(NamedTuple):
-    """An event to publish: content, its JSON, how long it stays valid (ms), and the digest of an idempotency key."""
+    """An event to publish: its values, its JSON, how long it stays valid (ms), and the digest of an idempotency key."""
 
-    content: dict[str, Any]
+    values: Values
     body: bytes
     valid_for: int = 0
     key: bytes | None = None
@@ -203,7 +204,7 @@ class Core:
         """Match and record events; those of one call are matched together. A key used before gives the earlier outcome."""
         now = self.now()
         outcomes, fresh, twins = self._keys(incoming, now)
-        found = self.matcher.match_many([incoming[i].content for i in fresh])
+        found = self.matcher.match_events([incoming[i].values for i in fresh])
         events: list[Event] = []
         notifications: list[Notification] = []
         keys: list[Key] = []

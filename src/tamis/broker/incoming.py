@@ -47,8 +47,8 @@ def read_one(body: bytes, settings: Settings, valid_for: int = 0, key: bytes | N
 
 def checked(content: dict[str, Any], settings: Settings, valid_for: int, key: bytes | None) -> Incoming:
     """An event that matching will accept."""
-    normalise(content, settings.type, settings.limits)
-    return Incoming(content, msgspec.json.encode(content), valid_for, key)
+    values = normalise(content, settings.type, settings.limits)
+    return Incoming(values, msgspec.json.encode(content), valid_for, key)
 
 
 def read_lines(body: bytes, settings: Settings, valid_for: int = 0, key: str | None = None) -> Batch:

@@ -146,7 +146,10 @@ class Matcher:
 
     def match_many(self, events: Sequence[Mapping[str, Any]]) -> list[list[SubscriptionId]]:
         """The same for several events at once, which is faster per event."""
-        normal = [normalise_event(event, self.type, self.limits) for event in events]
+        return self.match_events([normalise_event(event, self.type, self.limits) for event in events])
+
+    def match_events(self, normal: list[Event]) -> list[list[SubscriptionId]]:
+        """The same for events that `model.event.normalise` has made and checked already."""
         with self._lock:
             engine = self._hand_over()
             found = self._stage.decide(normal, engine.match(self._encode(normal)))

@@ -1,0 +1,36 @@
+"""The transcript of docs/broker.md, run as it stands."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.e2e.broker.running import Running
+
+PAGE = Path(__file__).parents[3] / "docs" / "broker.md"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_page_with_nothing_but_curl(broker: Running, tmp_path: Path) -> None:
+    found = re.search(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found is not None
+    script = found[1].replace("--json", "-H Content-Type:application/json --data")  # for a curl older than 7.82
+    environment = {**os.environ, "URL": broker.url, "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run(
+        ["bash", "-c", re.sub(r"^( *curl .*)$", r"\1; echo", script, flags=re.MULTILINE)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert all("status" not in answer for answer in answers), done.stdout
+    subscribed, first, second, page, cursor = answers[:5]
+    assert subscribed["ticket"].startswith("tamis_")
+    assert (first["matched"], second["matched"]) == (1, 1)
+    assert [n["event"]["price"] for n in page["notifications"]] == [199, 250]
+    assert cursor == {"cursor": 1}
+    assert 'data: {"id":"' in done.stdout
+    assert any(answer.get("matched") == [1, 0] for answer in answers)
+    assert any("does not match" in answer.get("text", "") for answer in answers)
+    assert any("expires" in answer and "ticket" not in answer for answer in answers)
