@@ -13,8 +13,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import config as numba_config
+from numba.extending import intrinsic as numba_intrinsic
 
 config: Any = numba_config
+intrinsic: Any = numba_intrinsic
+"""For primitives that only LLVM can express; its own type knows nothing of how they are called."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,0 +1,24 @@
+"""Multiplicative hashing of 64-bit integers."""
+
+import numpy as np
+
+from tamis.arrays.jit import leaf
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+@leaf
+def bucket(value: int, bits: int) -> int:
+    """A bucket in [0, 2^bits) for an integer; 0 < bits < 64."""
+    mixed = np.uint64(value) * GOLDEN
+    mixed ^= mixed >> np.uint64(32)
+    return np.int64((mixed * SECOND) >> np.uint64(64 - bits))  # type: ignore[return-value]
+
+
+@leaf
+def pair_bucket(one: int, other: int, bits: int) -> int:
+    """A bucket for an unordered pair of integers; 0 < bits < 64."""
+    mixed = (np.uint64(one) * GOLDEN) ^ (np.uint64(other) * GOLDEN)
+    mixed ^= mixed >> np.uint64(29)
+    return np.int64((mixed * SECOND) >> np.uint64(64 - bits))  # type: ignore[return-value]
