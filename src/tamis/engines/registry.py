@@ -8,6 +8,7 @@ from tamis.engines.base import Engine, make_options
 from tamis.errors import EngineError, nearest
 
 ENGINES: dict[str, str] = {
+    "tamis": "tamis.engines.tamis:TamisEngine",
     "scan": "tamis.engines.scan:ScanEngine",
     "sql": "tamis.engines.sql.engine:SqlEngine",
     "tree": "tamis.engines.tree:TreeEngine",

@@ -1,0 +1,269 @@
+"""Choosing access keys by expected candidates.
+
+For each conjunction the cheapest single key is compared with the cheapest pair of keys. An event that carries n attributes
+looks up each of its single keys but about n²/2 pairs, and cells of every size; so each class of pairs (both values,
+value and attribute, both attributes) and cells are used only if the candidates they save cost more than their look-ups.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.arrays.hashing import pair_bucket
+from tamis.arrays.jit import kernel, leaf
+from tamis.candidates.keyed.coded import BETWEEN, Coded
+from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, mass
+from tamis.encoding.keys import Int32Array, Int64Array
+from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
+from tamis.predicates.ranks import Ranks
+
+ALWAYS, VALUE, VALUES, CELL, ATTRIBUTE, PAIR = range(6)
+KINDS = ("always", "value", "values", "cell", "attribute", "pair")
+LEVELS, FINEST = 3, 2
+"""Cells come in up to three sizes, each a quarter of the one before and none smaller than 2^FINEST codes."""
+SPREAD = 8
+"""A set of at most this many values may be filed under each of them."""
+ROW_COST, PROBE_COST, CELL_COST = 15.0, 5.0, 2.0
+"""Nanoseconds to reject a candidate, to look up a pair, and to look up a cell; only their ratios matter."""
+CELLS_ALLOWED = 8
+"""Beside the bits of the classes of pairs: cells may be used."""
+TRIED = 20_000
+"""Conjunctions on which the ways to choose keys are compared."""
+
+
+class Keys(NamedTuple):
+    """Where the clusters of an event's keys are. Cluster 0 is for all events, cluster 1 + s for slot s.
+
+    values int32[s]: the cluster of code 0 of slot s, or -1; cells int32[6 s + 2 level + grid]: the cluster of the first cell
+    of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit each;
+    paired uint8[s]: whether the attribute occurs in pairs; paired_values uint8[clusters up to the pairs, or 0]: whether the
+    value does. plan int64[3]: the first cluster of pairs, the bits of their hash, the classes of pairs in use (bit k: pairs
+    with k values).
+    """
+
+    values: Int32Array
+    cells: Int32Array
+    shifts: NDArray[np.uint8]
+    levels: NDArray[np.uint8]
+    paired: NDArray[np.uint8]
+    paired_values: NDArray[np.uint8]
+    plan: Int64Array
+
+
+class Choice(NamedTuple):
+    """The key of each conjunction: kind uint8[c], first/second int32[c] the predicates it rests on (or -1), cost float64[c]."""
+
+    kind: NDArray[np.uint8]
+    first: Int32Array
+    second: Int32Array
+    cost: Float64Array
+
+
+@leaf
+def largest_shift(codes: int) -> int:
+    """log2 of the size of the largest cells of a slot with this many codes; below FINEST there are none."""
+    top = -3
+    while codes > 0:
+        codes >>= 1
+        top += 1
+    return top
+
+
+@leaf
+def cell_of(shift: int, lo: int, hi: int) -> tuple[int, int, int]:
+    """The smallest cell that holds lo..hi, as (2 level + grid, first code, size); -1 if there is none.
+
+    `shift` is that of the largest cells; the second grid of a level is shifted by half a cell.
+    """
+    for back in range(LEVELS):
+        level = LEVELS - 1 - back
+        by = shift - 2 * level
+        if by < FINEST:
+            continue
+        for grid in range(2):
+            half = grid << (by - 1)
+            if (lo + half) >> by == (hi + half) >> by:
+                return 2 * level + grid, ((lo + half) >> by << by) - half, 1 << by
+    return -1, 0, 0
+
+
+@leaf
+def cell_number(shift: int, bit: int, code: int) -> int:
+    """The number of the cell of `code` in the grid `bit` = 2 level + grid."""
+    by = shift - (bit & ~1)
+    return (code + ((bit & 1) << (by - 1))) >> by
+
+
+@kernel
+def choose(
+    coded: Coded,
+    bound_starts: Int64Array,
+    presence: Float64Array,
+    below: Float64Array,
+    set_starts: Int64Array,
+    set_codes: Int32Array,
+    allowed: int,
+    step: int,
+) -> Choice:
+    """The cheapest key of every step-th conjunction; `allowed`: a bit per class of pairs, and CELLS_ALLOWED."""
+    offsets, slots, ops, lo, hi = coded.offsets, coded.slots, coded.ops, coded.lo, coded.hi
+    rows = len(coded.owners)
+    kind, cost = np.zeros(rows, np.uint8), np.zeros(rows, np.float64)
+    first, second = np.full(rows, -1, np.int32), np.full(rows, -1, np.int32)
+    for c in range(0, rows, step):
+        best, chosen, kind_chosen = 1.0, -1, ALWAYS
+        one, one_p, other, other_p = -1, 2.0, -1, 2.0
+        one_value, other_value = 0, 0
+        for p in range(offsets[c], offsets[c + 1]):
+            s, op = slots[p], ops[p]
+            if op == MISSING:
+                continue
+            at, codes, present = bound_starts[s] + 3 * s, bound_starts[s + 1] - bound_starts[s] + 2, presence[s]
+            probability, found, value = present, ATTRIBUTE, 0
+            if (op == IN or op == ALL) and lo[p] == hi[p]:
+                probability, found, value = present * mass(below, at, lo[p], hi[p]), VALUE, 1
+            elif (op == IN_SET or op == ALL_SET) and set_starts[lo[p] + 1] - set_starts[lo[p]] <= SPREAD:
+                probability, found = likelihood(op, lo[p], hi[p], present, below, at, set_starts, set_codes), VALUES
+            elif allowed & CELLS_ALLOWED and (op == IN or op == ALL or op == BETWEEN) and lo[p] < hi[p]:
+                bit, start, size = cell_of(largest_shift(codes), lo[p], hi[p])
+                if bit >= 0:
+                    inside = mass(below, at, max(0, start), min(codes - 1, start + size - 1))
+                    if 2.0 * inside < 1.0:
+                        probability, found = present * inside, CELL
+            if probability < best:
+                best, chosen, kind_chosen = probability, p, found
+            paired_p = probability if value else present
+            if one >= 0 and slots[one] == s:
+                if paired_p < one_p:
+                    one, one_p, one_value = p, paired_p, value
+            elif paired_p < one_p:
+                other, other_p, other_value = one, one_p, one_value
+                one, one_p, one_value = p, paired_p, value
+            elif paired_p < other_p:
+                other, other_p, other_value = p, paired_p, value
+        kind[c], first[c], cost[c] = kind_chosen, chosen, best
+        if other >= 0 and one_p * other_p < best and allowed >> (one_value + other_value) & 1:
+            kind[c], first[c], second[c], cost[c] = PAIR, one, other, one_p * other_p
+    return Choice(kind, first, second, cost)
+
+
+def best_keys(coded: Coded, ranks: Ranks, weights: Weights, sets: tuple[Int64Array, Int32Array]) -> tuple[Choice, int]:
+    """The key of every conjunction, and what is allowed: the classes of pairs and cells that pay for their look-ups."""
+    columns = (coded, ranks.starts, weights.presence, weights.below, *sets)
+    step = max(1, len(coded.owners) // TRIED)
+    n = weights.pairs
+    lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
+
+    def price(allowed: int) -> float:
+        probes = sum(lookups[group] for group in range(3) if allowed >> group & 1) * PROBE_COST
+        probes += 2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0
+        return float(choose(*columns, allowed, step).cost.sum()) * step * ROW_COST + probes
+
+    allowed = min(range(16), key=price)
+    return choose(*columns, allowed, 1), allowed
+
+
+@kernel
+def assign(
+    coded: Coded,
+    choice: Choice,
+    keys: Keys,
+    bound_starts: Int64Array,
+    set_starts: Int64Array,
+    set_codes: Int32Array,
+) -> tuple[Int32Array, Int32Array]:
+    """(conjunction, cluster) int32 columns, one row per filing; marks in `keys` the levels and attributes in use."""
+    kinds, firsts, lo = choice.kind, choice.first, coded.lo
+    total = len(kinds)
+    for c in range(len(kinds)):
+        if kinds[c] == VALUES:
+            number = lo[firsts[c]]
+            total += set_starts[number + 1] - set_starts[number] - 1
+    rows, clusters = np.empty(total, np.int32), np.empty(total, np.int32)
+    fill(coded, choice, keys, bound_starts, set_starts, set_codes, rows, clusters)
+    return rows, clusters
+
+
+@leaf
+def fill(
+    coded: Coded,
+    choice: Choice,
+    keys: Keys,
+    bound_starts: Int64Array,
+    set_starts: Int64Array,
+    set_codes: Int32Array,
+    rows: Int32Array,
+    clusters: Int32Array,
+) -> None:
+    """The part of `assign` that writes its rows."""
+    n = 0
+    for c in range(len(coded.owners)):
+        kind, p = choice.kind[c], choice.first[c]
+        s = coded.slots[p] if p >= 0 else -1
+        if kind == VALUES:
+            for q in range(set_starts[coded.lo[p]], set_starts[coded.lo[p] + 1]):
+                rows[n], clusters[n] = c, keys.values[s] + set_codes[q]
+                n += 1
+            continue
+        rows[n] = c
+        if kind == ALWAYS:
+            clusters[n] = 0
+        elif kind == VALUE:
+            clusters[n] = keys.values[s] + coded.lo[p]
+        elif kind == ATTRIBUTE:
+            clusters[n] = 1 + s
+        elif kind == CELL:
+            bit, _, _ = cell_of(keys.shifts[s], coded.lo[p], coded.hi[p])
+            keys.levels[s] |= np.uint8(1 << bit)
+            clusters[n] = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, coded.lo[p])
+        else:
+            one = pair_atom(coded, keys, p)
+            other = pair_atom(coded, keys, choice.second[c])
+            clusters[n] = keys.plan[0] + pair_bucket(one, other, keys.plan[1])
+        n += 1
+
+
+@leaf
+def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
+    """The single key that predicate p contributes to a pair, marked as in use."""
+    s, op = coded.slots[p], coded.ops[p]
+    if (op == IN or op == ALL) and coded.lo[p] == coded.hi[p]:
+        atom = keys.values[s] + coded.lo[p]
+        keys.paired_values[atom] = 1
+        return atom
+    keys.paired[s] = 1
+    return 1 + s
+
+
+def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int) -> tuple[Keys, int]:
+    """Numbers for all keys that may be used, and how many clusters that makes."""
+    slots = len(ranks.attrs)
+    codes = np.diff(ranks.starts) + 2
+    point = ((coded.ops == IN) | (coded.ops == ALL)) & (coded.lo == coded.hi)
+    point |= (coded.ops == IN_SET) | (coded.ops == ALL_SET)
+    has_values = np.zeros(slots, bool)
+    has_values[coded.slots[point]] = True
+    sizes = np.where(has_values, codes, 0)
+    values = 1 + slots + np.cumsum(sizes) - sizes
+    end = 1 + slots + int(sizes.sum())
+    shifts = np.array([largest_shift(int(n)) for n in codes], np.int64)
+    with_cells = np.zeros(slots, bool)
+    with_cells[coded.slots[choice.first[choice.kind == CELL]]] = True
+    sizes_of_cells = shifts[:, None] - 2 * np.arange(LEVELS)
+    counts = (codes[:, None] >> np.maximum(sizes_of_cells, 0)) + 2
+    counts = np.repeat(np.where(with_cells[:, None] & (sizes_of_cells >= FINEST), counts, 0), 2, axis=1).ravel()
+    cells = end + np.cumsum(counts) - counts
+    end += int(counts.sum())
+    pairs = int(np.count_nonzero(choice.kind == PAIR))
+    bits = max(4, (2 * pairs).bit_length()) if pairs else 0
+    keys = Keys(
+        np.where(has_values, values, -1).astype(np.int32),
+        cells.astype(np.int32),
+        np.maximum(shifts, 0).astype(np.uint8),
+        np.zeros(slots, np.uint8),
+        np.zeros(slots, np.uint8),
+        np.zeros(end if allowed & 6 else 0, np.uint8),
+        np.array([end, bits, allowed & 7 if pairs else 0], np.int64),
+    )
+    return keys, end + (1 << bits if pairs else 0)

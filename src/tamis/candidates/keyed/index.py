@@ -1,0 +1,165 @@
+"""`Index`: a set of conjunctions under access keys, immutable once built, and what it decodes back to."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.arrays.csr import grouped
+from tamis.arrays.handle import view_int32, view_int64, view_uint8, view_uint16, view_uint32
+from tamis.arrays.jit import leaf
+from tamis.candidates.keyed.choose import KINDS, Keys, assign, best_keys, key_space
+from tamis.candidates.keyed.coded import Coded, code_table
+from tamis.candidates.keyed.layout import MOST_NARROW, Clusters, aligned
+from tamis.candidates.keyed.weights import Float64Array, likelihood, weigh
+from tamis.candidates.keyed.write import write_clusters
+from tamis.encoding.keys import Int32Array, Int64Array
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.predicates.ranks import Ranks, rank_table
+
+
+class Index(NamedTuple):
+    """Everything the matching kernel reads; flat arrays only, so that it can be saved and mapped as it is.
+
+    set_starts/set_codes: the sets of set predicates, in codes. shared bool-like uint8[1]: some owner may be found twice.
+    """
+
+    ranks: Ranks
+    keys: Keys
+    set_starts: Int64Array
+    set_codes: Int32Array
+    shared: NDArray[np.uint8]
+    narrow: "Clusters[np.uint16]"
+    wide: "Clusters[np.uint32]"
+
+
+class Sample(NamedTuple):
+    """Pairs of sampled events: how many events, and the attribute and key of each pair."""
+
+    events: int
+    attrs: Int32Array
+    keys: Int64Array
+
+
+NO_SAMPLE = Sample(0, np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+class Built(NamedTuple):
+    """An index, how many conjunctions lie under each kind of key, and the candidates an event is expected to meet."""
+
+    arrays: Index
+    kinds: dict[str, int]
+    expected: float
+
+
+def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE) -> Built:
+    """The index of a table's conjunctions under the keys best for the sampled events."""
+    ranks, codes = rank_table(table)
+    coded = code_table(table, ranks, codes)
+    sets = (codes.set_starts, codes.set_codes)
+    weights = weigh(coded, ranks, *sample)
+    choice, allowed = best_keys(coded, ranks, weights, sets)
+    keys, clusters = key_space(coded, ranks, choice, allowed)
+    filed, cluster_of = assign(coded, choice, keys, ranks.starts, *sets)
+    starts, order = grouped(cluster_of, clusters)
+    likely, narrow = np.empty(len(coded.slots), np.float64), np.ones(len(coded.owners), np.bool_)
+    describe(coded, ranks.starts, weights.presence, weights.below, *sets, likely, narrow)
+    rows = filed[order]
+    columns = (coded, choice, likely, rows, starts)
+    slots = len(ranks.attrs)
+    small = write_clusters(*columns, narrow, slots, np.zeros(0, np.uint16))
+    rest = ~narrow
+    large = write_clusters(*columns, rest, slots, np.zeros(0, np.uint32)) if rest.any() else empty_clusters()
+    shared = np.array([coded.shared.any() or len(filed) > len(coded.owners)], np.uint8)
+    index = Index(ranks, keys, *sets, shared, on_lines(small), on_lines(large))
+    counts = np.bincount(choice.kind, minlength=len(KINDS))
+    return Built(index, dict(zip(KINDS, counts.tolist(), strict=True)), float(choice.cost.sum()))
+
+
+@leaf
+def index_view(handle: Int64Array) -> Index:
+    """The index behind the handle of its arrays (`handle_of(arrays_of(index).values())`)."""
+    return Index(
+        Ranks(view_int32(handle, 0), view_int32(handle, 1), view_int64(handle, 2), view_int64(handle, 3)),
+        Keys(
+            view_int32(handle, 4), view_int32(handle, 5), view_uint8(handle, 6), view_uint8(handle, 7),
+            view_uint8(handle, 8), view_uint8(handle, 9), view_int64(handle, 10),
+        ),
+        view_int64(handle, 11),
+        view_int32(handle, 12),
+        view_uint8(handle, 13),
+        Clusters(
+            view_uint32(handle, 14), view_uint16(handle, 15), view_uint32(handle, 16), view_uint32(handle, 17),
+            view_int32(handle, 18), view_int32(handle, 19), view_uint32(handle, 20), view_uint8(handle, 21),
+            view_uint16(handle, 22),
+        ),
+        Clusters(
+            view_uint32(handle, 23), view_uint32(handle, 24), view_uint32(handle, 25), view_uint32(handle, 26),
+            view_int32(handle, 27), view_int32(handle, 28), view_uint32(handle, 29), view_uint8(handle, 30),
+            view_uint32(handle, 31),
+        ),
+    )  # fmt: skip
+
+
+def expected_candidates(table: SubscriptionTable, sample: Sample) -> float:
+    """What an index built for the sample would be expected to cost, without building it."""
+    ranks, codes = rank_table(table)
+    coded = code_table(table, ranks, codes)
+    choice, _ = best_keys(coded, ranks, weigh(coded, ranks, *sample), (codes.set_starts, codes.set_codes))
+    return float(choice.cost.sum())
+
+
+def empty_clusters() -> "Clusters[np.uint32]":
+    """No clusters at all."""
+    none, items = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+    no_int = np.zeros(0, np.int32)
+    return Clusters(none, items, np.zeros(1, np.uint32), none, no_int, no_int, none, np.zeros(0, np.uint8), items)
+
+
+def on_lines(clusters: "Clusters[Any]") -> "Clusters[Any]":
+    """The same clusters with columns that start at cache lines."""
+    columns: Any = aligned(len(clusters.columns), clusters.columns.dtype.type)
+    columns[:] = clusters.columns
+    return clusters._replace(columns=columns)
+
+
+def arrays_of(value: tuple[object, ...], prefix: str = "") -> dict[str, NDArray[np.generic]]:
+    """All arrays of a nested named tuple by dotted name."""
+    found: dict[str, NDArray[np.generic]] = {}
+    for name, item in zip(value._fields, value, strict=True):  # type: ignore[attr-defined]
+        if isinstance(item, tuple):
+            found |= arrays_of(item, f"{prefix}{name}.")
+        elif isinstance(item, np.ndarray):
+            found[prefix + name] = item
+    return found
+
+
+@leaf
+def describe(
+    coded: Coded,
+    bound_starts: Int64Array,
+    presence: Float64Array,
+    below: Float64Array,
+    set_starts: Int64Array,
+    set_codes: Int32Array,
+    likely: Float64Array,
+    narrow: NDArray[np.bool_],
+) -> None:
+    """Fill likely float64[p], P(predicate holds), and narrow bool[c] (all true before): what fits 16-bit items."""
+    for c in range(len(coded.owners)):
+        if coded.offsets[c + 1] - coded.offsets[c] > MOST_NARROW:
+            narrow[c] = False
+        for p in range(coded.offsets[c], coded.offsets[c + 1]):
+            s = coded.slots[p]
+            likely[p] = likelihood(
+                coded.ops[p],
+                coded.lo[p],
+                coded.hi[p],
+                presence[s],
+                below,
+                bound_starts[s] + 3 * s,
+                set_starts,
+                set_codes,
+            )
+            if s > 0xFFFF or bound_starts[s + 1] - bound_starts[s] + 2 > 0xFFFE:
+                narrow[c] = False

@@ -1,0 +1,332 @@
+"""`tamis`: an immutable index under access keys, and a small delta of what changed since.
+
+Readers see one immutable `State` and never wait; writers hold a lock among themselves, add to the delta or mark bits of dead
+owners, and what they did is visible to the next match. When the delta has grown enough, a background thread builds the next
+index from the present one and the delta, under the keys that suit the events seen lately, and swaps the state.
+"""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.arrays.handle import handle_of
+from tamis.arrays.store import Writer
+from tamis.candidates.delta import Delta, match_view
+from tamis.candidates.keyed.combine import add_matches, by_cluster, in_order
+from tamis.candidates.keyed.decode import decode_index
+from tamis.candidates.keyed.index import NO_SAMPLE, Built, Sample, arrays_of, build_index
+from tamis.candidates.keyed.match import match_index, translate
+from tamis.candidates.keyed.sample import Sampler
+from tamis.candidates.keyed.saved import open_index, save_index
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.events import EventBatch
+from tamis.encoding.keys import Int32Array, Int64Array
+from tamis.encoding.matches import MatchSet
+from tamis.encoding.saved import load_dictionary, save_dictionary
+from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.engines.base import Capabilities, EngineStats, Options
+
+MERGE_LEAST, MERGE_SHARE = 50_000, 0.1
+"""A merge starts when the delta exceeds both this many conjunctions and this share of the index."""
+REKEY_MARGIN, REKEY_EVENTS = 2.0, 4096
+"""Keys are chosen anew when events met this many times the candidates expected, looked at every so many events."""
+SORTED_FROM = 32
+"""Batches of at least this many events are brought into an order in which neighbours hit the same large clusters."""
+
+
+Coded = tuple[Int64Array, Int32Array, NDArray[np.uint32]]
+Found = tuple[Int64Array, Int32Array, Int64Array]
+ONLY, NONE_DEAD = np.zeros(1, np.int32), np.zeros(0, np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class TamisOptions(Options):
+    """threads: how many share a batch. merge: `background`, `inline` (within the insert that makes it due) or `never`.
+    merge_least: conjunctions the delta holds at least before a merge."""
+
+    threads: int = 1
+    merge: str = "background"
+    merge_least: int = MERGE_LEAST
+
+
+DEFAULTS = TamisOptions()
+
+
+class Base:
+    """An index; the owners it was built with and those dead since, a bit each.
+
+    conjunctions: how many it was built from. several: (owner, number of conjunctions) of owners that have more than one.
+    """
+
+    def __init__(self, built: Built, present: NDArray[np.uint8], conjunctions: int, several: NDArray[np.int32]) -> None:
+        self.built, self.present, self.conjunctions, self.several = built, present, conjunctions, several
+        self.handle = handle_of(arrays_of(built.arrays).values())
+        self.dead = np.zeros_like(present)
+        self.buried = False
+
+    def bury(self, ids: Int32Array) -> None:
+        """Mark owners as dead; unknown ones are ignored."""
+        known = ids[(ids >= 0) & (ids < 8 * len(self.dead))]
+        np.bitwise_or.at(self.dead, known >> 3, (1 << (known & 7)).astype(np.uint8))
+        self.buried = self.buried or len(known) > 0
+
+    def alive(self) -> tuple[int, int]:
+        """Owners and conjunctions that are not dead."""
+        gone = self.present & self.dead
+        owners = int(np.bitwise_count(self.present).sum()) - (lost := int(np.bitwise_count(gone).sum()))
+        owner, number = self.several
+        further = (number - 1)[gone[owner >> 3] >> (owner & 7) & 1 == 1].sum()
+        return owners, self.conjunctions - lost - int(further)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a match sees: the base and the deltas on top of it, oldest first (two of them while a merge runs)."""
+
+    base: Base
+    deltas: tuple[Delta, ...]
+
+
+class TamisEngine:
+    """The default engine."""
+
+    capabilities: ClassVar = Capabilities("access keys, SIMD clusters, snapshots: the default", "tamis")
+    options_type: ClassVar = TamisOptions
+
+    def __init__(self, dictionary: Dictionary, base: Base, options: TamisOptions) -> None:
+        self.dictionary, self.options = dictionary, options
+        self.state = State(base, (Delta(len(dictionary)),))
+        self.sampler = Sampler()
+        self._writer = threading.Lock()
+        self._merge: threading.Thread | None = None
+        self._removed_in_merge: list[Int32Array] | None = None
+        self._scratch: list[NDArray[np.uint32]] = []
+        self._pool: ThreadPoolExecutor | None = None
+        self._guess = 0
+        self.merges = self.events = self.candidates = self.matches = self.hits = 0
+        self._events_at_check = self._candidates_at_check = 0
+        self._problem: BaseException | None = None
+
+    @classmethod
+    def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
+        """Index everything."""
+        assert isinstance(options, TamisOptions)
+        return cls(subscriptions.dictionary, new_base(subscriptions, NO_SAMPLE, subscriptions.owners), options)
+
+    def insert(self, subscriptions: SubscriptionTable) -> None:
+        """Append to the delta; may start a merge."""
+        with self._writer:
+            self.state.deltas[-1].insert(subscriptions)
+        self._merge_if_due()
+
+    def remove(self, ids: Int32Array) -> None:
+        """Mark as dead wherever they are."""
+        ids = np.asarray(ids, np.int32)
+        with self._writer:
+            for delta in self.state.deltas:
+                delta.remove(ids)
+            self.state.base.bury(ids)
+            if self._removed_in_merge is not None:
+                self._removed_in_merge.append(ids)
+
+    def match(self, events: EventBatch) -> MatchSet:
+        """Index first, then the deltas."""
+        state = self.state
+        views = [delta.view for delta in state.deltas]  # before the base: an id that moves is then seen once at most
+        self.sampler.look_at(events)
+        found = self._match_base(state.base, events)
+        for rows, count in views:
+            if count:
+                more, tested = match_view(rows, count, events)
+                self.candidates += tested
+                found = MatchSet(*add_matches(found.offsets, found.ids, more.offsets, more.ids))
+        self.events += len(events)
+        self.matches += len(found.ids)
+        if self.events - self._events_at_check >= REKEY_EVENTS:
+            self._rekey_if_due(state)
+        return found
+
+    def stats(self) -> EngineStats:
+        """Sizes, counters, and how good the present keys are."""
+        state = self.state
+        base, deltas = state.base, state.deltas
+        arrays = arrays_of(base.built.arrays)
+        held = sum(array.nbytes for array in arrays.values()) + base.present.nbytes + base.dead.nbytes
+        added = sum(len(delta.where) for delta in deltas)
+        details: dict[str, Any] = {
+            "keys": base.built.kinds,
+            "clusters_hit": self.hits,
+            "expected_candidates": base.built.expected,
+            "candidates_per_event": self.candidates / max(1, self.events),
+            "delta_conjunctions": sum(len(delta) for delta in deltas),
+            "merges": self.merges,
+            "blocks": len(base.built.arrays.narrow.block_live) + len(base.built.arrays.wide.block_live),
+        }
+        owners, conjunctions = base.alive()
+        return EngineStats(
+            owners + added,
+            conjunctions + sum(delta.alive() for delta in deltas),
+            held + sum(delta.nbytes for delta in deltas),
+            self.events,
+            self.candidates,
+            self.matches,
+            details,
+        )
+
+    def merge(self) -> None:
+        """Fold the delta into a new index now, under the keys best for the events seen lately."""
+        self.wait()
+        with self._writer:
+            if self._removed_in_merge is None:
+                self._freeze()
+        self._rebuild()
+
+    def wait(self) -> None:
+        """Until no merge is running; raises what went wrong in the background, if anything did."""
+        running = self._merge
+        if running is not None and running is not threading.current_thread():
+            running.join()
+        if self._problem is not None:
+            raise self._problem
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a directory that `open` maps; what stood there is replaced in one step.
+
+        The delta is merged first, so what is saved is what the last change left.
+        """
+        while len(self.state.deltas[-1]) or len(self.state.deltas) > 1 or self.state.base.buried:
+            self.merge()
+        base = self.state.base
+        extra: dict[str, NDArray[np.generic]] = {"present": base.present, "several": base.several}
+        files: dict[str, Writer] = {"dictionary.arrow": lambda file: save_dictionary(self.dictionary, file)}
+        save_index(Path(path), base.built, extra, {"conjunctions": base.conjunctions}, files)
+
+    @classmethod
+    def open(cls, path: str | Path, options: TamisOptions = DEFAULTS, verify: bool = True) -> Self:
+        """An engine over a saved index, mapped, not read: its pages are shared with every other process that maps it.
+
+        `verify` reads the files once to compare their checksums; without it only the manifest and the sizes are checked.
+        """
+        built, extra, facts, files = open_index(Path(path), verify)
+        dictionary = load_dictionary(files["dictionary.arrow"])
+        present, several = extra["present"].view(np.uint8), extra["several"].view(np.int32)
+        return cls(dictionary, Base(built, present, int(facts["conjunctions"]), several), options)
+
+    def table(self) -> SubscriptionTable:
+        """All live conjunctions."""
+        with self._writer:
+            state = self.state
+            parts = [decode_index(state.base.built.arrays, state.base.dead, self.dictionary)]
+            parts += [delta.table(self.dictionary) for delta in state.deltas]
+        return SubscriptionTable.concat(parts)
+
+    def _match_base(self, base: Base, events: EventBatch) -> MatchSet:
+        threads = min(self.options.threads, max(1, len(events) // 8))
+        slots, codes = translate(base.handle, events.attrs, events.keys)
+        batch = (events.offsets, slots, codes)
+        large = len(events) >= SORTED_FROM and len(base.built.arrays.narrow.block_live) > 0
+        if large:
+            order = by_cluster(base.handle, *batch)
+        else:
+            order = ONLY if len(events) == 1 else np.arange(len(events), dtype=np.int32)
+        dead = base.dead if base.buried else NONE_DEAD
+        guess = int(self._guess * len(events) * 1.1 / threads) + 64
+        run = self._run
+        if threads == 1:
+            parts = [run(base, dead, batch, order, guess)]
+        else:
+            cuts = np.array_split(order, threads)
+            parts = list(self._workers().map(lambda cut: run(base, dead, batch, cut, guess), cuts))
+        self.candidates += sum(int(part[2][0]) for part in parts)
+        self.hits += sum(int(part[2][1]) for part in parts)
+        found = (
+            MatchSet.concat([MatchSet(part[0], part[1]) for part in parts]) if threads > 1 else MatchSet(*parts[0][:2])
+        )
+        if len(events):
+            self._guess = max(1, len(found.ids) // len(events))
+        return MatchSet(*in_order(order, found.offsets, found.ids)) if large else found
+
+    def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
+        slots = len(base.built.arrays.ranks.attrs)
+        scratch = self._scratch.pop() if self._scratch else np.zeros(0, np.uint32)
+        if len(scratch) < slots:
+            scratch = np.zeros(slots, np.uint32)
+        found = match_index(base.handle, dead, *batch, order, scratch, guess)
+        self._scratch.append(scratch)
+        return found
+
+    def _workers(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.options.threads, thread_name_prefix="tamis-match")
+        return self._pool
+
+    def _merge_if_due(self) -> None:
+        base, delta = self.state.base, self.state.deltas[-1]
+        due = len(delta) >= max(self.options.merge_least, int(MERGE_SHARE * base.conjunctions))
+        if due:
+            self._start_merge()
+
+    def _rekey_if_due(self, state: State) -> None:
+        """Compare the candidates of the last events with what the keys promised."""
+        events, candidates = self.events - self._events_at_check, self.candidates - self._candidates_at_check
+        self._events_at_check, self._candidates_at_check = self.events, self.candidates
+        if candidates / events > REKEY_MARGIN * state.base.built.expected + 64 and len(self.sampler):
+            self._start_merge()
+
+    def _start_merge(self) -> None:
+        if self.options.merge == "never":
+            return
+        with self._writer:
+            if self._removed_in_merge is not None:
+                return
+            self._freeze()
+            if self.options.merge == "background":
+                self._merge = threading.Thread(target=self._in_background, name="tamis-merge", daemon=True)
+                self._merge.start()
+                return
+        self._rebuild()
+
+    def _freeze(self) -> None:
+        """From now on changes go to a new delta; the caller holds the lock."""
+        self._removed_in_merge = []
+        self.state = replace(self.state, deltas=(*self.state.deltas, Delta(len(self.dictionary))))
+
+    def _in_background(self) -> None:
+        try:
+            self._rebuild()
+        except BaseException as problem:  # kept for whoever waits; the frozen delta stays in use
+            self._problem = problem
+            self._merge, self._removed_in_merge = None, None
+
+    def _rebuild(self) -> None:
+        state = self.state
+        frozen = state.deltas[:-1]
+        with self._writer:
+            dead = state.base.dead.copy()
+            added = [delta.table(self.dictionary) for delta in frozen]
+        parts = [decode_index(state.base.built.arrays, dead, self.dictionary), *added]
+        table = SubscriptionTable.concat(parts)
+        alive = np.flatnonzero(np.unpackbits(state.base.present & ~dead, bitorder="little")).astype(np.int32)
+        base = new_base(table, self.sampler.sample(), np.concatenate([alive, *(part.owners for part in added)]))
+        with self._writer:
+            for ids in self._removed_in_merge or ():
+                base.bury(ids)
+            self.state = State(base, self.state.deltas[len(frozen) :])
+            self._merge, self._removed_in_merge = None, None
+            self.merges += 1
+
+
+def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Base:
+    """A base over a table for the sampled events; `owners` may include some without a conjunction that can hold."""
+    bits = np.zeros(int(owners.max(initial=-1)) + 1, np.uint8)
+    bits[owners] = 1
+    counts = np.bincount(table.owners, minlength=len(bits))
+    many = np.flatnonzero(counts > 1)
+    several = np.stack([many, counts[many]]).astype(np.int32)
+    idle = int(np.count_nonzero(bits)) - int(np.count_nonzero(counts))
+    return Base(build_index(table, sample), np.packbits(bits, bitorder="little"), len(table) + idle, several)

@@ -1,0 +1,203 @@
+"""Rank codes: the values of an attribute as small integers that lose nothing its constants can tell apart.
+
+All constants of an attribute cut the line of keys into elementary intervals, and no predicate distinguishes two keys of the
+same interval. The *code* of a key is the number of its interval, from 1; code 0 stands for an absent attribute. An
+interval of keys is an interval of codes, a constant of an equality has a code of its own, and codes are as narrow as the
+number of constants allows. Attributes that occur in predicates are numbered densely too, as *slots*, most frequent first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.arrays.buffer import grown
+from tamis.arrays.hashing import bucket
+from tamis.arrays.jit import kernel, leaf
+from tamis.encoding.keys import KEY_MAX, KEY_MIN, Int32Array, Int64Array
+from tamis.encoding.subscriptions import FIRST_SET, MISSING, SubscriptionTable
+
+
+class Ranks(NamedTuple):
+    """slots int32[attributes]: attribute → slot or -1; attrs int32[s]: back; bounds of slot s: bounds[starts[s]:starts[s+1]].
+
+    A bound is the first key of an elementary interval; bounds ascend within a slot.
+    """
+
+    slots: Int32Array
+    attrs: Int32Array
+    starts: Int64Array
+    bounds: Int64Array
+
+
+class Codes(NamedTuple):
+    """The predicates of a table in codes: lo/hi int32[p]; set predicates have in `lo` the number of their set instead.
+
+    Set i is set_codes[set_starts[i]:set_starts[i+1]] (int32, ascending).
+    """
+
+    lo: Int32Array
+    hi: Int32Array
+    set_starts: Int64Array
+    set_codes: Int32Array
+
+
+def rank_table(table: SubscriptionTable) -> tuple[Ranks, Codes]:
+    """The ranks of a table's constants, and its predicates in codes."""
+    counts = np.bincount(table.attrs, minlength=len(table.dictionary))
+    attrs = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.int32)
+    slots = np.full(len(counts), -1, np.int32)
+    slots[attrs] = np.arange(len(attrs), dtype=np.int32)
+    of_set = table.ops >= FIRST_SET
+    set_starts = np.concatenate([[0], np.cumsum((table.hi - table.lo)[of_set])]).astype(np.int64)
+    columns = (slots[table.attrs], table.ops, table.lo, table.hi, table.sets, set_starts, len(attrs))
+    bound_starts, bounds, lo, hi, set_codes = rank_slots(*columns)
+    return Ranks(slots, attrs, bound_starts, bounds), Codes(lo, hi, set_starts, set_codes)
+
+
+@leaf
+def rank(bounds: Int64Array, start: int, stop: int, key: int) -> int:
+    """The code of a key: 1 + the number of bounds[start:stop] not above it; halves without branching on the data."""
+    low, count = start, stop - start
+    while count > 0:
+        half = count >> 1
+        middle = low + half
+        low = middle + 1 if bounds[middle] <= key else low
+        count = count - half - 1 if bounds[middle] <= key else half
+    return low - start + 1
+
+
+@leaf
+def key_range(ranks: Ranks, slot: int, lo: int, hi: int) -> tuple[int, int]:
+    """The interval of keys behind an interval of codes (both at least 1)."""
+    start, stop = ranks.starts[slot], ranks.starts[slot + 1]
+    first = KEY_MIN if lo == 1 else ranks.bounds[start + lo - 2]
+    last = KEY_MAX if hi == stop - start + 1 else ranks.bounds[start + hi - 1] - 1
+    return first, last
+
+
+@leaf
+def place(keys: Int64Array, used: Int32Array, stamp: int, bits: int, key: int) -> int:
+    """Where `key` is, or would go, in an open hash table whose places with used == stamp are taken."""
+    mask = (1 << bits) - 1
+    at = bucket(key, bits)
+    while used[at] == stamp and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@leaf
+def note(
+    keys: Int64Array, used: Int32Array, stamp: int, bits: int, key: int, bounds: Int64Array, end: int
+) -> tuple[int, int]:
+    """Enter `key` into the hash table and, when new, at bounds[end]; returns its place and the new end."""
+    at = place(keys, used, stamp, bits, key)
+    if used[at] != stamp:
+        keys[at], used[at], bounds[end] = key, stamp, key
+        end += 1
+    return at, end
+
+
+@kernel
+def rank_slots(
+    slot: Int32Array,
+    ops: NDArray[np.uint8],
+    lo: Int64Array,
+    hi: Int64Array,
+    sets: Int64Array,
+    set_starts: Int64Array,
+    slots: int,
+) -> tuple[Int64Array, Int64Array, Int32Array, Int32Array, Int32Array]:
+    """Bounds and codes of all slots; predicate p is on slot[p] and its set, if it has one, is the next in set_starts.
+
+    The predicates are brought into slot order first and their codes back into table order last, both by streaming.
+    Returns bound starts int64[slots+1], bounds int64, codes lo/hi int32[p], set codes int32; mutates nothing given.
+    """
+    starts = np.zeros(slots + 1, np.int64)
+    for p in range(len(slot)):
+        starts[slot[p] + 1] += 1
+    for s in range(slots):
+        starts[s + 1] += starts[s]
+    at = starts[:-1].copy()
+    by_op, by_lo, by_hi = np.empty(len(ops), np.uint8), np.empty(len(ops), np.int64), np.empty(len(ops), np.int64)
+    by_set = np.empty(len(ops) if len(set_starts) > 1 else 0, np.int32)
+    number = 0
+    for p in range(len(slot)):
+        j = at[slot[p]]
+        at[slot[p]] += 1
+        by_op[j], by_lo[j], by_hi[j] = ops[p], lo[p], hi[p]
+        if ops[p] >= FIRST_SET:
+            by_set[j] = number
+            number += 1
+    bound_starts, bounds, set_codes = rank_grouped(starts, by_op, by_lo, by_hi, by_set, sets, set_starts)
+    lo_codes, hi_codes = np.empty(len(ops), np.int32), np.empty(len(ops), np.int32)
+    at[:] = starts[:-1]
+    for p in range(len(slot)):
+        j = at[slot[p]]
+        at[slot[p]] += 1
+        lo_codes[p], hi_codes[p] = by_lo[j], by_hi[j]
+    return bound_starts, bounds, lo_codes, hi_codes, set_codes
+
+
+@kernel
+def rank_grouped(
+    starts: Int64Array,
+    ops: NDArray[np.uint8],
+    lo: Int64Array,
+    hi: Int64Array,
+    set_number: Int32Array,
+    sets: Int64Array,
+    set_starts: Int64Array,
+) -> tuple[Int64Array, Int64Array, Int32Array]:
+    """Bounds of each slot's predicates starts[s]:starts[s+1]; replaces `lo` and `hi` by codes.
+
+    Returns bound starts int64[s+1], bounds int64, set codes int32.
+    """
+    bits, stamp, total = 10, 0, 0
+    keys, used, ranked = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.int32), np.empty(1 << bits, np.int32)
+    set_codes = np.empty(set_starts[-1], np.int32)
+    lo_at, hi_at = np.empty(len(ops), np.int32), np.empty(len(ops), np.int32)
+    slots = len(starts) - 1
+    bound_starts, bounds = np.zeros(slots + 1, np.int64), np.empty(1024, np.int64)
+    for s in range(slots):
+        end, complete = total, False
+        while not complete:  # starts over with a larger hash table when this one fills up
+            end, complete = total, True
+            stamp += 1
+            bounds = grown(bounds, total + len(keys))
+            for p in range(starts[s], starts[s + 1]):
+                if ops[p] >= FIRST_SET:
+                    for q in range(lo[p], hi[p]):
+                        if 4 * (end - total) + 8 > len(keys):
+                            break
+                        _, end = note(keys, used, stamp, bits, sets[q], bounds, end)
+                        if sets[q] != KEY_MAX:
+                            _, end = note(keys, used, stamp, bits, sets[q] + 1, bounds, end)
+                elif ops[p] != MISSING:
+                    if lo[p] != KEY_MIN:
+                        lo_at[p], end = note(keys, used, stamp, bits, lo[p], bounds, end)
+                    if hi[p] != KEY_MAX:
+                        hi_at[p], end = note(keys, used, stamp, bits, hi[p] + 1, bounds, end)
+                if 4 * (end - total) + 8 > len(keys):
+                    complete = False
+                    bits += 1
+                    keys, used = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.int32)
+                    ranked = np.empty(1 << bits, np.int32)
+                    break
+        bounds[total:end].sort()
+        for i in range(total, end):
+            ranked[place(keys, used, stamp, bits, bounds[i])] = i - total
+        for p in range(starts[s], starts[s + 1]):
+            if ops[p] >= FIRST_SET:
+                for q in range(lo[p], hi[p]):
+                    code = ranked[place(keys, used, stamp, bits, sets[q])] + 2
+                    set_codes[set_starts[set_number[p]] + q - lo[p]] = code
+                lo[p], hi[p] = set_number[p], 0
+            elif ops[p] == MISSING:
+                lo[p], hi[p] = 0, 0
+            else:
+                lo[p] = 1 if lo[p] == KEY_MIN else ranked[lo_at[p]] + 2
+                hi[p] = end - total + 1 if hi[p] == KEY_MAX else ranked[hi_at[p]] + 1
+        total = end
+        bound_starts[s + 1] = total
+    return bound_starts, bounds[:total].copy(), set_codes

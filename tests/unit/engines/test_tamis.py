@@ -1,0 +1,210 @@
+"""What only the default engine has: merges, saved indexes, threads, statistics, and odd input."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.events import EventBatch, from_pairs
+from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
+from tamis.encoding.subscriptions import IN, IN_SET, MISSING, SubscriptionTable
+from tamis.engines.scan import ScanEngine
+from tamis.engines.tamis import TamisEngine, TamisOptions
+from tamis.errors import StorageError
+
+ATTRIBUTES, VALUES = 12, 20
+
+
+def dictionary(attributes=ATTRIBUTES):
+    made = Dictionary()
+    for i in range(attributes):
+        made.attribute(f"a{i}")
+    return made
+
+
+def random_table(rng, count, names, first=0, width=4, attributes=ATTRIBUTES, values=VALUES):
+    """Conjunctions of up to `width` predicates of all kinds; every third subscription has a second conjunction."""
+    owners = np.sort(np.concatenate([np.arange(count), np.arange(0, count, 3)])).astype(np.int32) + np.int32(first)
+    sizes = rng.integers(0, width + 1, len(owners))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    n = int(offsets[-1])
+    attrs = rng.integers(0, attributes, n).astype(np.int32)
+    ops = rng.choice(np.arange(9, dtype=np.uint8), n, p=[0.6] + [0.05] * 8)
+    low = rng.integers(0, values, n)
+    high = low + np.where(rng.random(n) < 0.5, 0, rng.integers(-1, values // 2, n))
+    lo, hi = number_keys(low), number_keys(high)
+    sets = number_keys(np.arange(values))
+    start = rng.integers(0, values - 5, n)
+    lo = np.where(ops >= IN_SET, start, np.where(ops == MISSING, 0, lo))
+    hi = np.where(ops >= IN_SET, start + rng.integers(0, 5, n), np.where(ops == MISSING, 0, hi))
+    everything = (ops == IN) & (rng.random(n) < 0.1)
+    lo, hi = np.where(everything, KEY_MIN, lo), np.where(everything, KEY_MAX, hi)
+    return SubscriptionTable(owners, offsets, attrs, ops, lo, hi, sets, names)
+
+
+def random_events(rng, count, attributes=ATTRIBUTES, values=VALUES, repeats=True) -> EventBatch:
+    sizes = rng.integers(0, 8, count)
+    owner = np.repeat(np.arange(count), sizes)
+    attrs = rng.integers(0, attributes + 2, len(owner)).astype(np.int32)
+    if not repeats:
+        _, kept = np.unique(owner * 1000 + attrs, return_index=True)
+        owner, attrs = owner[kept], attrs[kept]
+    keys = number_keys(rng.integers(-1, values + 1, len(owner)))
+    return from_pairs(count, owner, attrs, keys, np.full(len(owner), -1, np.int32))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_life_of_changes_merges_and_saves_equals_scan(seed, repeats, tmp_path):
+    rng, names = np.random.default_rng(seed), dictionary()
+    table = random_table(rng, 300, names)
+    engine, oracle = TamisEngine.build(table, TamisOptions(merge="never")), ScanEngine(table)
+    for step in range(8):
+        gone = rng.integers(0, 800, 30).astype(np.int32)
+        engine.remove(gone)
+        oracle.remove(gone)
+        fresh = random_table(rng, 20, names, first=1000 + 100 * step)
+        engine.insert(fresh)
+        oracle.insert(fresh)
+        if step % 3 == 1:
+            engine.merge()
+        if step % 3 == 2:
+            engine.save(tmp_path / "index")
+            engine = TamisEngine.open(tmp_path / "index", TamisOptions(merge="never"))
+        events = random_events(rng, 60, repeats=repeats)
+        assert engine.match(events).equals(oracle.match(events))
+        assert engine.stats().subscriptions == oracle.stats().subscriptions
+        kept = engine.table()
+        assert ScanEngine(kept).match(events).equals(oracle.match(events))
+
+
+@pytest.mark.parametrize("shape", [{"width": 1}, {"attributes": 3, "values": 400}, {"width": 9, "attributes": 40}])
+def test_large_clusters_and_cells_equal_scan(shape):
+    rng = np.random.default_rng(11)
+    attributes = shape.get("attributes", ATTRIBUTES)
+    table = random_table(rng, 4000, dictionary(attributes), **shape)
+    engine = TamisEngine.build(table, TamisOptions())
+    for repeats in (False, True):
+        events = random_events(rng, 80, attributes, shape.get("values", VALUES), repeats)
+        assert engine.match(events).equals(ScanEngine(table).match(events))
+        one_by_one = [engine.match(events.slice(i, i + 1)).ids for i in range(len(events))]
+        whole = engine.match(events)
+        assert all(sorted(ids) == sorted(whole.of(i)) for i, ids in enumerate(one_by_one))
+
+
+def test_any_number_of_threads_gives_identical_arrays():
+    rng, names = np.random.default_rng(5), dictionary()
+    table, events = random_table(rng, 3000, names), random_events(rng, 200)
+    results = [TamisEngine.build(table, TamisOptions(threads=n)).match(events) for n in (1, 2, 5)]
+    assert all(np.array_equal(results[0].ids, other.ids) for other in results)
+    assert all(np.array_equal(results[0].offsets, other.offsets) for other in results)
+
+
+def test_a_million_identical_subscriptions():
+    count, names = 1_000_000, dictionary(2)
+    lo, hi = number_keys(np.tile([3, 0], count)), number_keys(np.tile([3, 9], count))
+    attrs, ops = np.tile(np.array([0, 1], np.int32), count), np.zeros(2 * count, np.uint8)
+    offsets = np.arange(0, 2 * count + 1, 2)
+    owners, no_sets = np.arange(count, dtype=np.int32), np.zeros(0, np.int64)
+    table = SubscriptionTable(owners, offsets, attrs, ops, lo, hi, no_sets, names)
+    engine = TamisEngine.build(table, TamisOptions())
+    events = from_pairs(2, np.array([0, 0, 1]), np.array([0, 1, 0]), number_keys(np.array([3, 5, 3])), np.full(3, -1))
+    assert np.diff(engine.match(events).offsets).tolist() == [count, 0]
+    assert engine.stats().bytes_held < 64 * count
+
+
+def test_an_attribute_with_a_million_constants_uses_wide_codes():
+    count, names = 1_000_000, dictionary(1)
+    keys = number_keys(np.arange(count))
+    columns = (np.zeros(count, np.int32), np.zeros(count, np.uint8), keys, keys, np.zeros(0, np.int64))
+    table = SubscriptionTable(np.arange(count, dtype=np.int32), np.arange(count + 1), *columns, names)
+    engine = TamisEngine.build(table, TamisOptions())
+    probes = np.array([0, 123_456, 999_999, 1_000_000])
+    found = engine.match(from_pairs(4, np.arange(4), np.zeros(4, np.int32), number_keys(probes), np.full(4, -1)))
+    assert [found.of(i).tolist() for i in range(4)] == [[0], [123_456], [999_999], []]
+
+
+def test_the_longest_conjunction_and_the_widest_event():
+    names = dictionary(300)
+    for width in (64, 256, 300):
+        attrs, keys = np.arange(width, dtype=np.int32), number_keys(np.arange(width))
+        columns = (attrs, np.zeros(width, np.uint8), keys, keys, np.zeros(0, np.int64))
+        table = SubscriptionTable(np.zeros(1, np.int32), np.array([0, width]), *columns, names)
+        engine = TamisEngine.build(table, TamisOptions())
+        event = from_pairs(1, np.zeros(width, np.int64), attrs, keys, np.full(width, -1))
+        assert engine.match(event).ids.tolist() == [0]
+        assert engine.match(event.slice(0, 0)).ids.tolist() == []
+    rng = np.random.default_rng(9)
+    table = random_table(rng, 3000, names, width=3, attributes=300)
+    all_attrs = np.arange(256, dtype=np.int32)
+    event = from_pairs(
+        1, np.zeros(256, np.int64), all_attrs, number_keys(rng.integers(0, VALUES, 256)), np.full(256, -1)
+    )
+    assert TamisEngine.build(table, TamisOptions()).match(event).equals(ScanEngine(table).match(event))
+
+
+def test_keys_follow_the_events(tmp_path):
+    """Attribute 0 looks rare from the subscriptions but is in every event; a merge learns it."""
+    rng, names = np.random.default_rng(7), dictionary(3)
+    count = 20_000
+    pairs = np.where(rng.random(count) < 0.1, 0, 1)
+    attrs = np.stack([pairs, np.full(count, 2)], axis=1).ravel().astype(np.int32)
+    keys = number_keys(np.stack([np.zeros(count), rng.integers(0, 50, count)], axis=1).ravel())
+    lo, hi = keys, np.where(attrs == 2, number_keys(np.full(2 * count, 50)), keys)
+    columns = (attrs, np.zeros(2 * count, np.uint8), lo, hi, np.zeros(0, np.int64))
+    table = SubscriptionTable(np.arange(count, dtype=np.int32), np.arange(0, 2 * count + 1, 2), *columns, names)
+    engine = TamisEngine.build(table, TamisOptions(merge="inline"))
+    events = from_pairs(64, np.arange(64), np.zeros(64, np.int32), number_keys(np.zeros(64)), np.full(64, -1))
+    before = engine.match(events)
+    engine.merge()
+    assert engine.match(events).equals(before)
+    details = engine.stats().details
+    assert details["merges"] == 1
+    assert sum(details["keys"].values()) == count
+
+
+def test_a_damaged_or_foreign_index_is_refused(tmp_path):
+    table = random_table(np.random.default_rng(0), 50, dictionary())
+    TamisEngine.build(table, TamisOptions()).save(tmp_path / "index")
+    file = next((tmp_path / "index").glob("arrays-*.bin"))
+    data = bytearray(file.read_bytes())
+    data[100] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(StorageError, match="checksum"):
+        TamisEngine.open(tmp_path / "index")
+    with pytest.raises(StorageError, match="cannot read"):
+        TamisEngine.open(tmp_path / "nowhere")
+
+
+SAVER = """
+import sys, numpy as np
+from tests.unit.engines.test_tamis import dictionary, random_table
+from tamis.engines.tamis import TamisEngine, TamisOptions
+tables = [random_table(np.random.default_rng(seed), count, dictionary()) for seed, count in ((1, 300), (2, 400))]
+engines = [TamisEngine.build(table, TamisOptions()) for table in tables]
+engines[0].save(sys.argv[1])
+print("ready", flush=True)
+while True:
+    for engine in engines:
+        engine.save(sys.argv[1])
+"""
+
+
+def test_killed_while_saving_leaves_the_old_or_the_new(tmp_path):
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", SAVER, str(tmp_path / "index")], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() == "ready"
+        time.sleep(float(rng.uniform(0.001, 0.06)))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        assert TamisEngine.open(tmp_path / "index").stats().subscriptions in (300, 400)
