@@ -7,6 +7,7 @@ from io import TextIOWrapper
 import typer
 
 from tamis import __version__
+from tamis.cli.bench import bench
 from tamis.cli.check import check
 from tamis.cli.demo import demo
 from tamis.cli.engines import engines
@@ -17,6 +18,7 @@ from tamis.cli.publish import publish
 from tamis.cli.serve import serve
 from tamis.cli.subscribe import subscribe
 from tamis.cli.tail import tail
+from tamis.cli.warm import warm
 from tamis.errors import TamisError
 
 # Plain help: loading the decorated kind takes longer than the help may take altogether.
@@ -27,8 +29,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (match, explain, check, engines, demo, serve, publish, subscribe, tail):
+for command in (match, explain, check, engines, demo, serve, publish, subscribe, tail, warm):
     app.command()(command)
+app.add_typer(bench, name="bench")
 
 
 @app.callback(invoke_without_command=True)

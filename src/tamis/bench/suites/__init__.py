@@ -1,0 +1,1 @@
+"""Suites of measurements, one file each."""
