@@ -4,15 +4,17 @@ Nested objects flatten to dotted names, lists give several values (a predicate h
 lists of objects; `null` and the empty list mean absent. One name reached by two ways is refused.
 """
 
+import math
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tamis.errors import EventError
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
-from tamis.model.values import Scalar, check_scalar
+from tamis.model.values import INT64_MAX, INT64_MIN, Scalar, check_scalar
 
 Event: TypeAlias = dict[str, tuple[Scalar, ...]]
+SHALLOW = 4  # nesting that the short way takes
 
 
 def normalise(raw: object, type: PublicationType | None = None, limits: Limits = Limits()) -> Event:
@@ -20,6 +22,10 @@ def normalise(raw: object, type: PublicationType | None = None, limits: Limits =
     if not isinstance(raw, Mapping):
         raise EventError(f"an event is an object of attributes, not {raw.__class__.__name__}")
     event: Event = {}
+    most, levels = min(limits.event_attributes, limits.event_values), min(SHALLOW, limits.event_depth - 1)
+    if type is None and levels >= 0 and plain(raw, "", event, levels) and len(event) <= most:
+        return event
+    event = {}
     for name, values in flatten(raw, limits).items():
         if not values:
             continue
@@ -33,6 +39,25 @@ def normalise(raw: object, type: PublicationType | None = None, limits: Limits =
     if len(event) > limits.event_attributes:
         raise EventError(f"the event has {len(event):,} attributes; event_attributes = {limits.event_attributes:,}")
     return event
+
+
+def plain(raw: Mapping[Any, Any], prefix: str, event: Event, levels: int) -> bool:
+    """The short way, for objects of ordinary scalars and a little nesting: fills `event`, or says no and leaves it half
+    full. It says no to everything that wants a second look, be it right or wrong, so that `flatten` stays the judge."""
+    for key, value in raw.items():
+        if key.__class__ is not str or not key.isascii() or not key or "." in key:
+            return False
+        kind, name = value.__class__, prefix + key
+        if kind is dict and levels > 0:
+            if not plain(value, name + ".", event, levels - 1):
+                return False
+        elif kind is bool or (kind is str and value.isascii()) or (kind is int and INT64_MIN <= value <= INT64_MAX):
+            event[name] = (value,)
+        elif kind is float and math.isfinite(value):
+            event[name] = (value + 0.0,)
+        else:
+            return False
+    return True
 
 
 def flatten(raw: Mapping[object, object], limits: Limits) -> dict[str, list[object]]:

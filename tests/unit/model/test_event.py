@@ -4,6 +4,8 @@ from collections import OrderedDict, UserDict
 from types import MappingProxyType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.errors import EventError
 from tamis.model.event import normalise
@@ -112,3 +114,27 @@ def test_a_type_refuses_other_events(raw, complaint):
     with pytest.raises(EventError) as caught:
         normalise(raw, TYPE)
     assert complaint in str(caught.value)
+
+
+NAMES = st.sampled_from(["a", "b", "c.d", "é", ""])
+SCALARS = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.sampled_from(["x", "é", "\ud800"])
+OBJECTS = st.recursive(
+    st.dictionaries(NAMES, SCALARS, max_size=3),
+    lambda inner: st.dictionaries(NAMES, inner | SCALARS | st.lists(SCALARS, max_size=2), max_size=3),
+    max_leaves=6,
+)
+
+
+@given(OBJECTS, st.integers(1, 5), st.integers(1, 4))
+def test_the_short_way_gives_what_the_long_way_gives(raw: dict[str, object], depth: int, size: int) -> None:
+    """A dotted name sends an event the long way."""
+    limits, wider = (Limits(event_depth=depth, event_attributes=size + n, event_values=size + n) for n in (0, 1))
+    try:
+        long: object = {k: v for k, v in normalise({**raw, "z.z": 1}, None, wider).items() if k != "z.z"}
+    except EventError as problem:
+        long = type(problem)
+    try:
+        short: object = normalise(raw, None, limits)
+    except EventError as problem:
+        short = type(problem)
+    assert repr(short) == repr(long)
