@@ -17,11 +17,13 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine says of itself. `source` names the paper or system it comes from."""
+    """What an engine says of itself. `source` names the paper or system it comes from; a `concurrent` engine may match in
+    several threads at once, also while another thread changes it."""
 
     summary: str
     source: str
     incremental: bool = True
+    concurrent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

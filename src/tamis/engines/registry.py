@@ -21,7 +21,7 @@ ENGINES: dict[str, str] = {
     "siena": "tamis.engines.siena:SienaEngine",
     "pubsub": "tamis.engines.pubsub:PubsubEngine",
 }
-DEFAULT = "scan"
+DEFAULT = "tamis"
 
 
 def engine_class(name: str) -> type[Engine]:

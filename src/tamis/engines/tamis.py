@@ -95,7 +95,9 @@ class State:
 class TamisEngine:
     """The default engine."""
 
-    capabilities: ClassVar = Capabilities("access keys, SIMD clusters, snapshots: the default", "tamis")
+    capabilities: ClassVar = Capabilities(
+        "access keys, SIMD clusters, snapshots: the default", "tamis", concurrent=True
+    )
     options_type: ClassVar = TamisOptions
 
     def __init__(self, dictionary: Dictionary, base: Base, options: TamisOptions) -> None:

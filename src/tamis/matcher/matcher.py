@@ -6,7 +6,7 @@
     ['alice']
 
 Changes are collected and reach the engine with the next match, so many subscriptions cost one insert. A Matcher may be
-used by several threads: writers and the hand-over to the engine hold one lock.
+used by several threads: writers and the hand-over to the engine hold one lock; a concurrent engine matches without it.
 
 Conjunctions with operators have dense ids of their own in the engine, which decides their cheap part; the operator stage
 turns those that survive into matches (`engines/operators.py`). `operators` names its schedule.
@@ -33,6 +33,7 @@ from tamis.errors import OperatorError, SubscriptionError, TamisError
 from tamis.lang import bind, normalise, show
 from tamis.lang.filters import Filter, expression_of
 from tamis.lang.shapes import ShapeCache
+from tamis.matcher.dense import FreeIds
 from tamis.matcher.explanation import Explanation, explain
 from tamis.matcher.witness import explain_with_operators
 from tamis.model.event import Event
@@ -73,7 +74,7 @@ class Matcher:
         self._ids: list[SubscriptionId | None] = []
         self._filters: list[str] = []
         self._dense: dict[SubscriptionId, int] = {}
-        self._free: list[int] = []
+        self._free = FreeIds()
         self._builder = TableBuilder(self._dictionary)
         self._added: list[SubscriptionTable] = []
         self._removed: list[int] = []
@@ -138,7 +139,7 @@ class Matcher:
             self._ids[dense], self._filters[dense] = None, ""
             gone = [dense, *self._stage.remove(dense)]
             self._removed += gone
-            self._free += gone
+            self._free.release(gone)
 
     def match(self, event: Mapping[str, Any]) -> list[SubscriptionId]:
         """Ids of the subscriptions the event satisfies, in no particular order."""
@@ -152,11 +153,16 @@ class Matcher:
         """The same for events that `model.event.normalise` has made and checked already."""
         with self._lock:
             engine = self._hand_over()
-            found = self._stage.decide(normal, engine.match(self._encode(normal)))
-            ids = self._ids
-            names = [ids[dense] for dense in found.ids.tolist()]
-        bounds = found.offsets.tolist()
-        return [names[a:b] for a, b in pairwise(bounds)]
+            batch = self._encode(normal)
+            if not self._kind.capabilities.concurrent:
+                return self._named(self._stage.decide(normal, engine.match(batch)))
+            reader = self._free.enter()
+        try:
+            found = engine.match(batch)
+            with self._lock:
+                return self._named(self._stage.decide(normal, found))
+        finally:
+            self._free.leave(reader)
 
     def match_batch(self, batch: EventBatch) -> MatchSet:
         """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""
@@ -233,6 +239,13 @@ class Matcher:
         expression = expression_of(filter, self.limits)
         return bind(expression, self.type, self.limits) if self.type else expression
 
+    def _named(self, found: MatchSet) -> list[list[SubscriptionId]]:
+        """Ids by event, without those that were forgotten while the event was matched; the caller holds the lock."""
+        ids = self._ids
+        names = [ids[dense] for dense in found.ids.tolist()]
+        rows = [names[a:b] for a, b in pairwise(found.offsets.tolist())]
+        return [[name for name in row if name is not None] for row in rows] if None in names else rows
+
     def _encode(self, events: list[Event]) -> EventBatch:
         return self._text.extend(encode_events(events, self._dictionary))
 
@@ -256,8 +269,8 @@ class Matcher:
         self._builder = TableBuilder(self._dictionary)
 
     def _allocate(self, identifier: SubscriptionId | None, text: str) -> int:
-        if self._free:
-            dense = self._free.pop()
+        dense = self._free.take()
+        if dense is not None:
             self._ids[dense], self._filters[dense] = identifier, text
         else:
             dense = len(self._ids)
