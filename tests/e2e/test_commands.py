@@ -45,18 +45,18 @@ def test_engines_lists_them_all(run):
 
 
 def test_demo_notifies_exactly_those_who_wait(run):
-    done = run("demo", "--events", "40", "--seed", "5")
+    done = run("demo", "--events", "40", "--seed", "5", "--no-spark")
     assert done.code == 0, done.err
     offers = [normalise(offer) for offer in events(40, 5)]
     expected = sorted(n for offer in offers for n, text in SUBSCRIPTIONS.items() if matches(parse(text), offer))
     told = sorted(line.split()[1] for line in done.out.splitlines() if line.lstrip().startswith("✉"))
     assert told == expected
     assert f"40 offers, 10 subscriptions, {len(expected)} notifications" in done.out
-    assert run("demo", "--events", "40", "--seed", "5").out == done.out
+    assert run("demo", "--events", "40", "--seed", "5", "--no-spark").out == done.out
 
 
 def test_demo_as_it_comes_has_something_to_show(run):
-    done = run("demo")
+    done = run("demo", "--no-spark")
     assert len({line.split()[1] for line in done.out.splitlines() if line.lstrip().startswith("✉")}) >= 6
     assert "A near miss" in done.out
 

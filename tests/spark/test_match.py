@@ -1,5 +1,6 @@
 """Every strategy gives what `Matcher` gives, on any partitioning."""
 
+import json
 import random
 
 import pytest
@@ -34,21 +35,25 @@ def world(seed, subscriptions=60, events=80):
 
 
 def as_json(spark, stream):
-    import json
-
     rows = [(i, json.dumps({name: list(values) for name, values in e.items()})) for i, e in enumerate(stream)]
     return spark.createDataFrame(rows, "event_id long, body string")
 
 
-@pytest.mark.parametrize("strategy", ["broadcast", "shuffle", "sql", "sql-grouping"])
-@pytest.mark.parametrize(("seed", "partitions"), [(1, 1), (2, 5)])
-def test_equals_the_matcher(spark, strategy, seed, partitions, tmp_path):
+@pytest.fixture(scope="module", params=[(1, 1), (2, 5)], ids=["1 partition", "5 partitions"])
+def compiled(request, spark, tmp_path_factory):
+    """A random world, compiled: with many partitions into several shards."""
+    seed, partitions = request.param
     wanted, stream, expected = world(seed)
+    place = tmp_path_factory.mktemp("index")
     subscriptions = spark.createDataFrame(wanted, "id string, filter string").repartition(partitions)
-    events = as_json(spark, stream).repartition(partitions)
-    ts.compile_index(subscriptions, tmp_path / "index", shard_size=25 if partitions > 1 else 1000)
-    columns = ts.EventColumns(json=("body",))
-    found = ts.match(events, tmp_path / "index", strategy=strategy, columns=columns).collect()
+    ts.compile_index(subscriptions, place, shard_size=25 if partitions > 1 else 1000)
+    return place, as_json(spark, stream).repartition(partitions), expected
+
+
+@pytest.mark.parametrize("strategy", ["broadcast", "shuffle", "sql", "sql-grouping"])
+def test_equals_the_matcher(compiled, strategy):
+    place, events, expected = compiled
+    found = ts.match(events, place, strategy=strategy, columns=ts.EventColumns(json=("body",))).collect()
     pairs = {(row.event_id, row.subscription_id) for row in found}
     assert len(found) == len(pairs)
     assert pairs == expected

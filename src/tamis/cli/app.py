@@ -13,6 +13,7 @@ from tamis.cli.demo import demo
 from tamis.cli.engines import engines
 from tamis.cli.explain import explain
 from tamis.cli.match import match
+from tamis.cli.pipeline import pipeline
 from tamis.cli.problems import tell
 from tamis.cli.publish import publish
 from tamis.cli.serve import serve
@@ -32,6 +33,7 @@ app = typer.Typer(
 for command in (match, explain, check, engines, demo, serve, publish, subscribe, tail, warm):
     app.command()(command)
 app.add_typer(bench, name="bench")
+app.add_typer(pipeline, name="pipeline")
 
 
 @app.callback(invoke_without_command=True)

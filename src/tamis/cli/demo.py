@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from tamis.matcher import Matcher
 
+DAY = 5000
 LABELS = {"camera": ("brand", "model"), "flight": ("from", "to"), "grocery": ("name",)}
 
 
@@ -18,11 +19,12 @@ def demo(
     events: Annotated[int, typer.Option("--events", min=1, help="How many offers to publish.")] = 16,
     seed: Annotated[int, typer.Option("--seed", help="Another number, another market day.")] = 29,
     pace: Annotated[float, typer.Option("--pace", min=0, help="Seconds between offers on a terminal.")] = 0.15,
+    spark: Annotated[bool, typer.Option(help="End with a small pipeline on Spark.")] = True,
 ) -> None:
     """Watch a small market: who is notified of which offer, and why.
 
     Ten people wait for cameras, flights and groceries. Offers arrive one by one; below each stand the people it was
-    sent to, with the condition that held.
+    sent to, with the condition that held. At the end a whole day's offers are matched at once, on Spark.
 
     \b
     Example:
@@ -31,6 +33,7 @@ def demo(
     """
     from rich.console import Console
 
+    from tamis.cli.bulk import bulk
     from tamis.cli.market import SUBSCRIPTIONS
     from tamis.cli.market import events as offers
     from tamis.matcher import Matcher
@@ -51,7 +54,11 @@ def demo(
             sleep(pace)
     console.print(f"\n[bold]{events} offers, {len(matcher)} subscriptions, {sent} notifications.[/]")
     show_near_miss(console, matcher, list(offers(events, seed)))
-    console.print("\nNext: [cyan]tamis match --help[/], [cyan]tamis explain --help[/], [cyan]tamis engines[/]")
+    if spark:
+        bulk(console, matcher, SUBSCRIPTIONS, list(offers(DAY, seed)))
+    console.print(
+        "\nNext: [cyan]tamis match --help[/], [cyan]tamis explain --help[/], [cyan]tamis engines[/], [cyan]tamis pipeline init[/]"
+    )
 
 
 def show_subscriptions(console: "Console", wanted: dict[str, str]) -> None:

@@ -53,11 +53,13 @@ def from_pairs(
     count: int, events: Int64Array, attrs: Int32Array, keys: Int64Array, raw: Int32Array, raws: Sequence[Scalar] = ()
 ) -> EventBatch:
     """A batch of `count` events from unordered parallel columns (event index, attribute, key, raw)."""
-    order = np.lexsort((attrs, events))
-    events, attrs = events[order], attrs[order]
+    place = events * (int(attrs.max(initial=0)) + 1) + attrs
+    if np.any(place[1:] < place[:-1]):
+        order = np.argsort(place, kind="stable")
+        events, attrs, keys, raw = events[order], attrs[order], keys[order], raw[order]
     offsets = np.searchsorted(events, np.arange(count + 1)).astype(np.int64)
     multi = bool(np.any((events[1:] == events[:-1]) & (attrs[1:] == attrs[:-1])))
-    return EventBatch(offsets, attrs.astype(np.int32), keys[order], raw[order].astype(np.int32), raws, multi)
+    return EventBatch(offsets, attrs.astype(np.int32), keys, raw.astype(np.int32), raws, multi)
 
 
 def encode_events(events: Sequence[Event], dictionary: Dictionary) -> EventBatch:

@@ -184,21 +184,27 @@ class Pairs:
             if len(numbers) > 1:
                 ways = sum(np.bincount(rows[paths == n], minlength=self.count) > 0 for n in map(np.int64, numbers))
                 self.fault(np.flatnonzero(ways > 1), f"attribute {name!r} is given twice, flat and nested")
-        if len(self.paths) > self.limits.event_attributes or self.dictionary.type is not None:
-            self.check_distinct(*np.unique(np.column_stack([rows, paths]), axis=0, return_counts=True))
+        self.check_attributes(rows, paths, values)
+        if self.dictionary.type is not None:
+            self.check_single(rows, paths)
 
-    def check_distinct(self, pairs: Int64Array, counts: Int64Array) -> None:
-        """Limits on attributes per event and values per attribute, from distinct (row, path) pairs."""
+    def check_attributes(self, rows: Int64Array, paths: Int64Array, values: Int64Array) -> None:
+        """The limit on attributes per event; only events with more values than that can exceed it."""
         allowed = self.limits.event_attributes
-        found = np.bincount(pairs[:, 0], minlength=self.count)
+        suspects = (values > allowed)[rows]
+        found = np.bincount(np.unique(rows[suspects] * len(self.paths) + paths[suspects]) // len(self.paths))
         for row in np.flatnonzero(found > allowed).tolist():
             self.fault(np.array([row]), f"the event has {found[row]:,} attributes; event_attributes = {allowed:,}")
-        if self.dictionary.type is None:
-            return
+
+    def check_single(self, rows: Int64Array, paths: Int64Array) -> None:
+        """Attributes declared without `many` have one value."""
+        assert self.dictionary.type is not None
         declared = self.dictionary.type.attributes
         names = [".".join(path) for path in self.paths]
-        single = np.array([name in declared and not declared[name].many for name in names], bool)
-        for row, path in pairs[(counts > 1) & single[pairs[:, 1]]].tolist():
+        single = np.array([name in declared and not declared[name].many for name in names], bool)[paths]
+        pairs, counts = np.unique(rows[single] * len(self.paths) + paths[single], return_counts=True)
+        for pair in pairs[counts > 1].tolist():
+            row, path = divmod(pair, len(self.paths))
             text = f"attribute {names[path]!r} takes one value, not a list (declare it with `many`)"
             self.fault(np.array([row]), text)
 

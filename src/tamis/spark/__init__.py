@@ -20,7 +20,29 @@ except ImportError as problem:
 
 from tamis.spark.compile import Compiled, compile_index
 from tamis.spark.frames import EventColumns
+from tamis.spark.generate import Workload, generate_events, generate_predicates, generate_subscriptions
 from tamis.spark.match import Plan, match, plan
+from tamis.spark.profile import Profile, profile
 from tamis.spark.session import local_session
+from tamis.spark.stream import JSON_EVENTS, backfill, json_events, match_stream, read_output
 
-__all__ = ["Compiled", "EventColumns", "Plan", "compile_index", "local_session", "match", "plan"]
+__all__ = [
+    "JSON_EVENTS",
+    "Compiled",
+    "EventColumns",
+    "Plan",
+    "Profile",
+    "Workload",
+    "backfill",
+    "compile_index",
+    "generate_events",
+    "generate_predicates",
+    "generate_subscriptions",
+    "json_events",
+    "local_session",
+    "match",
+    "match_stream",
+    "plan",
+    "profile",
+    "read_output",
+]

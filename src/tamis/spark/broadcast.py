@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from tamis.encoding.keys import Int64Array
 from tamis.errors import EventError
 from tamis.model.limits import Limits
-from tamis.spark.frames import EventColumns
+from tamis.spark.frames import EventColumns, LazyEvents
 from tamis.spark.index import open_index
 
 Batches = Iterator[pa.RecordBatch]
@@ -46,10 +46,11 @@ def matcher(
             if encoded.faults:
                 yield faulty(ids, encoded.faults, opened.shards[0].ids.type)
             times = columns.times(batch, encoded.rows, now) if opened.manifest.validity else None
+            events = LazyEvents(batch, encoded.rows, columns, limits)
             for start in range(0, len(encoded.batch), SLICE):
                 stop = min(start + SLICE, len(encoded.batch))
                 part = None if times is None else times[start:stop]
-                found, subscriptions = opened.match(encoded.batch.slice(start, stop), part)
+                found, subscriptions = opened.match(encoded.batch.slice(start, stop), part, events[start:stop])
                 yield from pairs(ids, encoded.rows[start:stop][found], subscriptions)
 
     return run

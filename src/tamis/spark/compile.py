@@ -7,13 +7,15 @@ names the new version in `CURRENT`.
 
 import json
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
@@ -26,13 +28,15 @@ from tamis.errors import DataError, nearest
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
 from tamis.spark.access import Access, access_of
-from tamis.spark.index import read_ids, save_ids, save_table
-from tamis.spark.layout import DICTIONARY, QUARANTINE, Manifest, next_version, publish
+from tamis.spark.layout import DICTIONARY, QUARANTINE, TASKS, Manifest, next_version, publish
 from tamis.spark.merge import load_maps, merge_into, renumber, save_maps
 from tamis.spark.parts import VALIDITY, Reading, read_part_table
+from tamis.spark.storage import read_ids, save_engine, save_ids, save_table
 
 SHARD = 4_000_000
-PART_COLUMNS = "part string, subscriptions long, conjunctions long, predicates long, quarantined long, several boolean"
+PART_COLUMNS = (
+    "part string, subscriptions long, conjunctions long, predicates long, quarantined long, several boolean, tasks long"
+)
 TEXT = {"id", "filter"}
 ROWS = {"id", "attribute", "operator"}
 
@@ -61,9 +65,11 @@ def compile_index(
     limits: Limits = Limits(),
     partitions: int | None = None,
     shard_size: int = SHARD,
+    operators: Sequence[str] = (),
 ) -> Compiled:
     """Compile (id, filter) rows, or one row per predicate (`encoding/bulk_subscriptions.py`, with `id` for the
-    subscription), into the next version of `index`. `valid_from` and `valid_until` columns are kept and honoured."""
+    subscription), into the next version of `index`. `valid_from` and `valid_until` columns are kept and honoured.
+    `operators` names modules that declare operators; workers import them."""
     make_options(engine_class(engine).options_type, engine, options or {})
     id_type, rows = check_columns(subscriptions)
     spark, index = subscriptions.sparkSession, Path(index).absolute()
@@ -71,13 +77,13 @@ def compile_index(
     directory = index / version
     staging = directory / "staging"
     staging.mkdir(parents=True)
-    reading = Reading(str(staging), type, limits)
+    reading = Reading(str(staging), type, limits, tuple(operators))
     shares = partitions or int(str(spark.conf.get("spark.sql.shuffle.partitions")))
     read = reading.predicates if rows else reading.texts
     parts = subscriptions.repartition(shares, "id").mapInArrow(read, PART_COLUMNS).collect()
     merge_parts(staging, directory, [row.part for row in parts], type)
     groups = sharded([(row.part, row.subscriptions) for row in parts], shard_size)
-    built = build_shards(spark, staging, directory, groups)
+    built = build_shards(spark, staging, directory, groups, engine, options or {})
     Access.merged([Access.load(directory / row.shard) for row in built]).save(directory)
     if any(row.quarantined for row in parts):
         keep_quarantine(staging, directory, [row.part for row in parts if row.quarantined])
@@ -92,6 +98,8 @@ def compile_index(
         quarantined=sum(row.quarantined for row in parts),
         bytes=sum(row.bytes for row in built),
         several=any(row.several for row in parts),
+        tasks=sum(row.tasks for row in parts),
+        operators=list(operators),
         validity=any(name in subscriptions.columns for name in VALIDITY),
         shards=sorted(row.shard for row in built),
     )
@@ -140,43 +148,56 @@ def sharded(parts: list[tuple[str, int]], size: int) -> list[list[str]]:
     return groups
 
 
-def build_shards(spark: SparkSession, staging: Path, directory: Path, groups: list[list[str]]) -> list[Any]:
+def build_shards(
+    spark: SparkSession, staging: Path, directory: Path, groups: list[list[str]], engine: str, options: dict[str, Any]
+) -> list[Any]:
     """Let executors write the shards; returns one row about each."""
     plan = [(f"shard-{i:05d}", json.dumps(parts)) for i, parts in enumerate(groups)]
 
     def build(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                held = build_shard(staging, directory, row["shard"], json.loads(row["parts"]))
+                held = build_shard(staging, directory, row["shard"], json.loads(row["parts"]), engine, options)
                 yield pa.record_batch({"shard": [row["shard"]], "bytes": [held]})
 
     frame = spark.createDataFrame(plan, "shard string, parts string").repartition(len(plan), "shard")
     return frame.mapInArrow(build, "shard string, bytes long").collect()
 
 
-def build_shard(staging: Path, directory: Path, name: str, parts: list[str]) -> int:
+def build_shard(
+    staging: Path, directory: Path, name: str, parts: list[str], engine: str, options: dict[str, Any]
+) -> int:
     """Renumber and join parts into one shard; returns its size in bytes."""
     common = load_dictionary(directory / DICTIONARY)
-    tables, ids, base = [SubscriptionTable.empty(common)], [], 0
-    for part in parts:
+    tables, ids = [SubscriptionTable.empty(common)], [read_ids(staging / part) for part in parts]
+    tasks: list[pa.Table] = []
+    count, subscriptions = sum(len(part) for part in ids), 0
+    for part, mine in zip(parts, ids, strict=True):
         table = renumber(read_part_table(staging / part, common), *load_maps(staging / part), common)
-        tables.append(shifted(table, base))
-        ids.append(pa.Table.from_batches([read_ids(staging / part)]))
-        base += len(ids[-1])
+        tables.append(with_owners(table, len(mine), subscriptions, count + sum(len(listed) for listed in tasks)))
+        if (staging / part / TASKS).exists():
+            listed = pq.read_table(staging / part / TASKS)
+            tasks.append(
+                listed.set_column(0, "owner", pc.add(listed.column("owner"), pa.scalar(subscriptions, pa.int32())))
+            )
+        subscriptions += len(mine)
     fresh = directory / f".{name}-{np.random.default_rng().integers(1 << 62):x}"
     fresh.mkdir()
     whole = SubscriptionTable.concat(tables)
     save_table(whole, fresh)
+    save_engine(whole, engine, options, fresh)
     access_of(whole).save(fresh)
-    save_ids(pa.concat_tables(ids) if ids else pa.table({"id": pa.array([], pa.string())}), fresh)
+    if tasks:
+        pq.write_table(pa.concat_tables(tasks), fresh / TASKS)
+    save_ids(pa.Table.from_batches(ids) if ids else pa.table({"id": pa.array([], pa.string())}), fresh)
     place_once(fresh, directory / name)
     return whole.nbytes
 
 
-def shifted(table: SubscriptionTable, base: int) -> SubscriptionTable:
-    """The table with its owners numbered from `base`."""
-    columns = (table.offsets, table.attrs, table.ops, table.lo, table.hi, table.sets)
-    return SubscriptionTable(table.owners + np.int32(base), *columns, table.dictionary)
+def with_owners(table: SubscriptionTable, count: int, first: int, first_task: int) -> SubscriptionTable:
+    """The table with its `count` subscriptions numbered from `first` and its tasks, which follow them, from `first_task`."""
+    owners = np.where(table.owners < count, table.owners + first, table.owners - count + first_task).astype(np.int32)
+    return replace(table, owners=owners)
 
 
 def place_once(fresh: Path, final: Path) -> None:

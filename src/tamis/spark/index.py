@@ -1,44 +1,51 @@
 """A compiled index as a worker sees it: opened once per process, its arrays mapped, so all workers of a node share pages.
 
 `open_index` is cheap after the first call. A shard keeps its conjunctions as flat arrays beside the ids of the
-subscriptions and, if there are any, their times of validity.
+subscriptions and, if there are any, their times of validity and the conjunctions that need operators.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.saved import load_dictionary
-from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Engine
-from tamis.engines.registry import build_engine
-from tamis.errors import StorageError
+from tamis.engines.operators import OperatorStage
+from tamis.lang.shapes import ShapeCache
+from tamis.model.event import Event
 from tamis.predicates.text import TextIndex
-from tamis.spark.layout import DICTIONARY, Manifest, current_version
-
-COLUMNS = ("owners", "offsets", "attrs", "ops", "lo", "hi", "sets")
-ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+from tamis.spark.layout import DICTIONARY, TASKS, Manifest, current_version
+from tamis.spark.parts import import_all, operator_terms
+from tamis.spark.storage import as_micros, load_table, open_engine, read_ids
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A part of the subscription set. ids[dense] is the user's id; valid_from/valid_until are microseconds, if kept."""
+    """A part of the subscription set. ids[dense] is the user's id; valid_from/valid_until are microseconds, if kept; dense
+    ids beyond are tasks of the operator stage."""
 
     engine: Engine
     ids: pa.Array
     valid_from: Int64Array | None
     valid_until: Int64Array | None
+    stage: OperatorStage
 
-    def match(self, events: EventBatch, times: Int64Array | None) -> tuple[Int64Array, pa.Array]:
+    def match(
+        self, batch: EventBatch, times: Int64Array | None, events: Sequence[Event]
+    ) -> tuple[Int64Array, pa.Array]:
         """(event index, subscription id) columns of all matches valid at the events' times."""
-        found = self.engine.match(events)
+        found = self.engine.match(batch)
+        if len(self.stage):
+            rows, dense = found.pairs()
+            asked = set(rows[dense >= len(self.ids)].tolist())
+            found = self.stage.decide([events[i] if i in asked else {} for i in range(len(batch))], found)
         rows, dense = found.pairs()
         if self.valid_from is not None and self.valid_until is not None and times is not None:
             at = times[rows]
@@ -54,27 +61,38 @@ class Index:
         self.directory, self.manifest = directory, Manifest.read(directory)
         self.dictionary = load_dictionary(directory / DICTIONARY)
         self.text = TextIndex(self.dictionary)
+        import_all(self.manifest.operators)
         self.shards = [self.open_shard(directory / name) for name in self.manifest.shards]
 
-    def match(self, events: EventBatch, times: Int64Array | None) -> tuple[Int64Array, pa.Array]:
-        """(event index, subscription id) columns over all shards."""
-        extended = self.text.extend(events)
-        parts = [shard.match(extended, times) for shard in self.shards]
+    def match(
+        self, batch: EventBatch, times: Int64Array | None, events: Sequence[Event] = ()
+    ) -> tuple[Int64Array, pa.Array]:
+        """(event index, subscription id) columns over all shards. `events` are looked at only where operators need them."""
+        extended = self.text.extend(batch)
+        parts = [shard.match(extended, times, events) for shard in self.shards]
         if len(parts) == 1:
             return parts[0]
-        rows = np.concatenate([rows for rows, _ in parts] or [np.zeros(0, np.int64)])
-        ids = [ids for _, ids in parts]
-        return rows, pa.concat_arrays(ids) if ids else pa.array([], id_type(self.manifest))
+        rows = np.concatenate([rows for rows, _ in parts])
+        return rows, pa.concat_arrays([ids for _, ids in parts])
 
     def open_shard(self, directory: Path) -> Shard:
         """Map a shard's files."""
         ids = read_ids(directory)
         table = load_table(directory, self.dictionary)
-        engine = build_engine(self.manifest.engine, table, self.manifest.options)
-        bounds = (
-            [as_micros(ids, name) for name in ("valid_from", "valid_until")] if self.manifest.validity else [None] * 2
+        engine = open_engine(table, self.manifest.engine, self.manifest.options, directory)
+        start, end = (
+            as_micros(ids, name) if self.manifest.validity else None for name in ("valid_from", "valid_until")
         )
-        return Shard(engine, ids.column("id"), *bounds)
+        return Shard(engine, ids.column("id"), start, end, self.open_stage(directory, len(ids)))
+
+    def open_stage(self, directory: Path, first: int) -> OperatorStage:
+        """The operators of a shard's tasks, whose dense ids start at `first`."""
+        stage = OperatorStage()
+        if (directory / TASKS).exists():
+            shapes = ShapeCache(self.dictionary.type)
+            for number, row in enumerate(pq.read_table(directory / TASKS).to_pylist()):
+                stage.add(first + number, row["owner"], operator_terms(shapes.normalise(row["filter"]))[row["term"]])
+        return stage
 
 
 @lru_cache(maxsize=2)
@@ -86,46 +104,3 @@ def open_version(index: str, version: str) -> Index:
 def open_index(index: str | Path, version: str | None = None) -> Index:
     """The current version of an index, or the one named."""
     return open_version(str(index), version or current_version(index))
-
-
-def save_table(table: SubscriptionTable, directory: Path) -> None:
-    """A shard's conjunctions as flat arrays."""
-    for name in COLUMNS:
-        np.save(directory / f"{name}.npy", getattr(table, name))
-
-
-def load_table(directory: Path, dictionary: Dictionary) -> SubscriptionTable:
-    """The conjunctions, mapped read-only."""
-    try:
-        columns: dict[str, Any] = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in COLUMNS}
-    except (OSError, ValueError) as problem:
-        raise StorageError(f"the shard {directory} is damaged: {problem}") from problem
-    return SubscriptionTable(**columns, dictionary=dictionary)
-
-
-def save_ids(ids: pa.Table, directory: Path) -> None:
-    """Ids by dense number, with validity columns if there are any."""
-    with pa.OSFile(str(directory / "ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, ids.schema) as writer:
-        writer.write_table(ids.combine_chunks())
-
-
-def read_ids(directory: Path) -> pa.RecordBatch:
-    """What `save_ids` wrote, mapped."""
-    try:
-        source = pa.memory_map(str(directory / "ids.arrow"))
-        table = pa.ipc.open_file(source).read_all()
-    except (OSError, pa.ArrowInvalid) as problem:
-        raise StorageError(f"the shard {directory} is damaged: {problem}") from problem
-    columns = [table.column(name).combine_chunks() for name in table.column_names]
-    return pa.record_batch(columns, schema=table.schema)
-
-
-def as_micros(ids: pa.RecordBatch, name: str) -> Int64Array:
-    """A validity bound in microseconds; null means no bound."""
-    micros = ids.column(name).cast(pa.int64())
-    return np.asarray(micros.fill_null(ALWAYS[name == "valid_until"]))
-
-
-def id_type(manifest: Manifest) -> pa.DataType:
-    """The Arrow type of subscription ids."""
-    return pa.string() if manifest.id_type == "string" else pa.int64()

@@ -21,11 +21,13 @@ from tamis.errors import StorageError
 
 FORMAT = 1
 CURRENT, MANIFEST, DICTIONARY, QUARANTINE = "CURRENT", "manifest.json", "dictionary.arrow", "quarantine"
+TASKS = "tasks.parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a version of an index holds."""
+    """What a version of an index holds. `several`: some subscription has more than one conjunction; `tasks`: how many
+    conjunctions need operators."""
 
     version: str
     engine: str
@@ -38,9 +40,11 @@ class Manifest:
     bytes: int
     several: bool
     validity: bool
+    tasks: int
     shards: list[str]
     format: int = FORMAT
-    details: dict[str, Any] = field(default_factory=dict)
+    operators: list[str] = field(default_factory=list)
+    """Modules to import on workers because they declare operators."""
 
     def write(self, directory: Path) -> None:
         """Write the manifest; the version is complete with it."""

@@ -55,23 +55,26 @@ def match(
     now: datetime | None = None,
     limits: Limits = Limits(),
     memory: int = 8 << 30,
+    version: str | None = None,
     **compile_options: Any,
 ) -> DataFrame:
     """Every (event_id, subscription_id) pair where the event satisfies the subscription.
 
     `subscriptions` is a DataFrame or the directory of a compiled index. `on_error` says what a malformed event does: `raise`
     fails the job, `drop` leaves it out, `keep` adds a column `error` and one row per malformed event. Subscriptions with
-    a validity are held against the event's time column, or `now`. `memory` is what a node may spend on a mapped index.
+    a validity are held against the event's time column, or `now`. `memory` is what a node may spend on a mapped index,
+    `version` one of the index's versions (the current one).
     """
     index = prepared(events, subscriptions, limits, compile_options)
-    chosen = plan(events, index, strategy=strategy, columns=columns, memory=memory)
+    chosen = plan(events, index, strategy=strategy, columns=columns, memory=memory, version=version)
     if on_error not in ("raise", "drop", "keep"):
         raise DataError(f"on_error is raise, drop or keep, not {on_error!r}")
     moment = now or datetime.now(UTC)
     at = (moment - EPOCH) // (datetime.resolution)
     kind = events.schema[columns.id].dataType.simpleString()
     schema = f"event_id {kind}, subscription_id {chosen.manifest.id_type}, error string"
-    pruned = columns.prune(events, attribute_names(index, chosen.manifest))
+    whole = chosen.manifest.tasks > 0  # an operator may look at any attribute
+    pruned = events if whole else columns.prune(events, attribute_names(index, chosen.manifest))
     run = STRATEGIES[chosen.strategy]
     found = run(pruned, index, chosen.manifest.version, columns, schema, limits, on_error == "raise", at)
     if on_error == "keep":
@@ -86,13 +89,18 @@ def plan(
     strategy: str = "auto",
     columns: EventColumns = EventColumns(),
     memory: int = 8 << 30,
+    version: str | None = None,
 ) -> Plan:
     """What `match` would do."""
     columns.check(events)
-    manifest = Manifest.read(Path(index) / current_version(index))
+    manifest = Manifest.read(Path(index) / (version or current_version(index)))
     if strategy not in ("auto", *STRATEGIES):
         raise DataError(f"strategy is auto, {', '.join(STRATEGIES)}, not {strategy!r}")
     read = columns.prune(events, attribute_names(index, manifest)).columns
+    if manifest.tasks and strategy not in ("auto", "broadcast"):
+        raise DataError(f"{manifest.tasks:,} conjunctions use operators, which only the strategy broadcast runs")
+    if manifest.tasks:
+        return Plan("broadcast", "some subscriptions use operators, which need whole events", manifest, events.columns)
     if strategy != "auto":
         return Plan(strategy, "as asked", manifest, read)
     size, room = f"{manifest.bytes / 2**30:,.2f} GiB", f"{memory / 2**30:,.1f} GiB"

@@ -5,8 +5,9 @@ merged `attributes.npy` and `strings.npy`, which say how the part's numbers read
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,15 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.saved import save_dictionary
 from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
 from tamis.errors import DataError, OperatorError, TamisError
-from tamis.lang import bind, normalise, parse
+from tamis.lang.shapes import ShapeCache
 from tamis.model.limits import Limits
-from tamis.model.predicate import Predicate
 from tamis.model.schema import PublicationType
-from tamis.model.subscription import Dnf
-from tamis.spark.index import save_ids
-from tamis.spark.layout import DICTIONARY, QUARANTINE
+from tamis.model.subscription import Conjunction, Dnf
+from tamis.operators.check import check_operators, needs_operators
+from tamis.operators.registry import OPERATORS
+from tamis.spark.layout import DICTIONARY, QUARANTINE, TASKS
+from tamis.spark.shaped import Shaped
+from tamis.spark.storage import save_ids
 
 VALIDITY = ("valid_from", "valid_until")
 MICROS = pa.timestamp("us", "UTC")
@@ -39,8 +42,11 @@ PART_SCHEMA = pa.schema(
         "predicates": pa.int64(),
         "quarantined": pa.int64(),
         "several": pa.bool_(),
+        "tasks": pa.int64(),
     }
 )
+TASK_SCHEMA = pa.schema({"owner": pa.int32(), "filter": pa.string(), "term": pa.int32()})
+"""Conjunctions with operators: the subscription, its filter, and which of its conjunctions with operators it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +56,41 @@ class Reading:
     staging: str
     type: PublicationType | None
     limits: Limits
+    operators: tuple[str, ...] = ()
 
     def texts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows (id, filter, validity…) of one task → a part; yields one row about it."""
         rows = collected(batches)
         if not len(rows):
             return
+        import_all(self.operators)
+        shapes = ShapeCache(self.type, self.limits)
         filters = rows.column("filter").to_pylist()
         faults = id_faults(rows.column("id"))
-        builder = TableBuilder(Dictionary(type=self.type))
-        added = 0
+        shaped, others = Shaped(), dict[int, Dnf]()
         for row, text in enumerate(filters):
             if row not in faults:
                 try:
-                    builder.add(added, self.normal_form(text))
-                    added += 1
+                    found = shapes.lookup(text) if text is not None else None
+                    if found is None or not shaped.add(row, *found):
+                        others[row] = normal_form(text, shapes)
                 except TamisError as problem:
                     faults[row] = str(problem)
         good = without(len(rows), faults)
+        dense, count = np.cumsum(good) - 1, int(good.sum())
+        dictionary = Dictionary(type=self.type)
+        builder = TableBuilder(dictionary)
+        tasks: list[tuple[int, str, int]] = []
+        for row, dnf in others.items():
+            dear = operator_terms(dnf)
+            builder.add(int(dense[row]), tuple(term for term in dnf if term not in dear) if dear else dnf)
+            for number, term in enumerate(dear):
+                builder.add(count + len(tasks), (term,))
+                tasks.append((int(dense[row]), filters[row], number))
+        table = SubscriptionTable.concat([shaped.encode(dense, dictionary), builder.build()])
         kept = rows.drop_columns(["filter"]).filter(pa.array(good))
         bad = quarantined(rows.select(["id", "filter"]), faults)
-        yield self.write(builder.build(), kept, bad)
+        yield self.write(table, kept, bad, tasks)
 
     def predicates(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows (id, conjunction, attribute, operator, values…, validity…) of one task → a part. Whole subscriptions."""
@@ -98,19 +118,9 @@ class Reading:
         bad = pa.table({"id": names, "filter": texts, "error": [faults[at] for at in listed]})
         yield self.write(encode_predicates(data, Dictionary(type=self.type)), about, bad)
 
-    def normal_form(self, text: str | None) -> Dnf:
-        """One filter in normal form."""
-        if text is None:
-            raise DataError("the filter is null")
-        expression = parse(text, self.limits)
-        if self.type is not None:
-            expression = bind(expression, self.type, self.limits)
-        dnf = normalise(expression, self.type, self.limits)
-        if any(not isinstance(literal.atom, Predicate) for term in dnf for literal in term):
-            raise OperatorError("conditions with operators or variables cannot be compiled into an index")
-        return dnf
-
-    def write(self, table: SubscriptionTable, ids: pa.Table, bad: pa.Table) -> pa.RecordBatch:
+    def write(
+        self, table: SubscriptionTable, ids: pa.Table, bad: pa.Table, tasks: Sequence[tuple[int, str, int]] = ()
+    ) -> pa.RecordBatch:
         """A part's files, under a name nobody else uses, so that repeated and speculative tasks do not meet."""
         directory = Path(self.staging) / uuid.uuid4().hex
         directory.mkdir(parents=True)
@@ -121,9 +131,36 @@ class Reading:
         save_dictionary(table.dictionary, directory / DICTIONARY)
         if len(bad):
             pq.write_table(bad, directory / f"{QUARANTINE}.parquet")
+        if tasks:
+            columns = zip(*tasks, strict=True)
+            listed = pa.table([pa.array(column) for column in columns], names=TASK_SCHEMA.names).cast(TASK_SCHEMA)
+            pq.write_table(listed, directory / TASKS)
         several = bool(np.any(np.bincount(table.owners, minlength=1) > 1))
-        row = [directory.name, len(ids), len(table), len(table.attrs), len(bad), several]
+        row = [directory.name, len(ids), len(table), len(table.attrs), len(bad), several or bool(tasks), len(tasks)]
         return pa.record_batch([pa.array([value]) for value in row], schema=PART_SCHEMA)
+
+
+def normal_form(text: str | None, shapes: ShapeCache) -> Dnf:
+    """One filter in normal form, its operators checked."""
+    if text is None:
+        raise DataError("the filter is null")
+    dnf = shapes.normalise(text)
+    check_operators(dnf, OPERATORS)
+    return dnf
+
+
+def operator_terms(dnf: Dnf) -> tuple[Conjunction, ...]:
+    """The conjunctions that need operators."""
+    return tuple(term for term in dnf if needs_operators(term))
+
+
+def import_all(modules: Iterable[str]) -> None:
+    """Import modules that declare operators."""
+    for name in modules:
+        try:
+            import_module(name)
+        except ImportError as problem:
+            raise OperatorError(f"cannot import {name!r}, which declares operators: {problem}") from problem
 
 
 def collected(batches: Iterator[pa.RecordBatch]) -> pa.Table:

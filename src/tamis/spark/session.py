@@ -13,6 +13,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.parquet.compression.codec": "zstd",
+    "spark.python.daemon.module": "tamis.spark.daemon",
+    "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -26,8 +28,9 @@ def local_session(master: str = "local[*]", memory: str = "1g", partitions: int 
     Workers run this very Python and import this very package, wherever they were installed.
     """
     os.environ["PYTHONPATH"] = path = search_path()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("tamis").config("spark.driver.memory", memory)
-    builder = builder.config("spark.pyspark.python", sys.executable).config("spark.executorEnv.PYTHONPATH", path)
+    builder = builder.config("spark.executorEnv.PYTHONPATH", path)
     builder = builder.config("spark.sql.shuffle.partitions", str(partitions))
     for name, value in {**SETTINGS, **{key.replace("_", "."): str(v) for key, v in settings.items()}}.items():
         builder = builder.config(name, value)

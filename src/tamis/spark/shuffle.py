@@ -24,8 +24,8 @@ from tamis.predicates.text import TextIndex
 from tamis.spark.access import Access, conjunction_hashes, event_hashes, groups_of_conjunctions, groups_of_events, mixed
 from tamis.spark.broadcast import Batches
 from tamis.spark.frames import EventColumns
-from tamis.spark.index import as_micros, load_table, read_ids
 from tamis.spark.layout import DICTIONARY, Manifest
+from tamis.spark.storage import as_micros, load_table, read_ids
 
 SALTS = 4
 SLICE = 50_000

@@ -20,9 +20,9 @@ from tamis.model.limits import Limits
 from tamis.spark.access import mixed
 from tamis.spark.broadcast import Batches
 from tamis.spark.frames import EventColumns
-from tamis.spark.index import as_micros, load_table, read_ids
 from tamis.spark.layout import Manifest
 from tamis.spark.shuffle import tools
+from tamis.spark.storage import as_micros, load_table, read_ids
 
 NO_ATTRIBUTE, FAULTY = -1, -2
 INSIDE = f"sum(if(if(p.op >= {FIRST_SET}, array_contains(p.members, e.key), e.key between p.lo and p.hi), 1, 0))"

@@ -1,0 +1,182 @@
+"""What events look like, in one pass: presence, distinct values, heavy values and a histogram per attribute.
+
+Tasks summarise their batches into sketches of fixed size; the driver adds the sketches up. Distinct counts come from the
+smallest hashes seen (k minimum values), which also are a uniform sample of the distinct values; heavy values from counters
+of which only the largest are kept (their counts are lower bounds once some were dropped); quantiles from a sample of values
+chosen by hash, so the profile is the same for any order of the rows within a partition.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tamis.encoding.bulk_events import add_column
+from tamis.encoding.bulk_json import add_json
+from tamis.encoding.columns import factorise
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.keys import Int64Array
+from tamis.encoding.pairs import Pairs
+from tamis.model.limits import Limits
+from tamis.spark.broadcast import Batches
+from tamis.spark.frames import EventColumns
+
+SKETCH, HEAVY, SAMPLE, BARS = 1024, 32, 1024, 20
+
+
+@dataclass
+class AttributeProfile:
+    """One attribute: in how many events, how many values, about how many distinct ones, the heavy ones, quantiles."""
+
+    present: int = 0
+    values: int = 0
+    distinct: float = 0
+    heavy: dict[str, int] = field(default_factory=dict)
+    quantiles: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Profile:
+    """All attributes of a set of events."""
+
+    events: int
+    malformed: int
+    attributes: dict[str, AttributeProfile]
+
+    def presence(self, name: str) -> float:
+        """The part of the events that carry an attribute."""
+        found = self.attributes.get(name)
+        return found.present / self.events if found and self.events else 0.0
+
+    def rarest_first(self) -> list[str]:
+        """Attribute names in the order of their presence."""
+        return sorted(self.attributes, key=lambda name: (self.attributes[name].present, name))
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON."""
+        Path(path).write_text(json.dumps(asdict(self), indent=1))
+
+    @staticmethod
+    def load(path: str | Path) -> "Profile":
+        """Read what `save` wrote."""
+        found = json.loads(Path(path).read_text())
+        attributes = {name: AttributeProfile(**about) for name, about in found["attributes"].items()}
+        return Profile(found["events"], found["malformed"], attributes)
+
+
+@dataclass
+class Sketch:
+    """What one task knows of one attribute; `hashes` ascending and distinct."""
+
+    present: int = 0
+    values: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    hashes: list[int] = field(default_factory=list)
+    sample: list[tuple[int, float]] = field(default_factory=list)
+
+    def add(self, other: "Sketch") -> None:
+        """Take in what another sketch knows."""
+        self.present += other.present
+        self.values += other.values
+        for value, count in other.counts.items():
+            self.counts[value] = self.counts.get(value, 0) + count
+        if len(self.counts) > 4 * HEAVY:
+            self.counts = dict(sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))[: 2 * HEAVY])
+        self.hashes = sorted({*self.hashes, *other.hashes})[:SKETCH]
+        self.sample = sorted([*self.sample, *other.sample])[:SAMPLE]
+
+    def profile(self) -> AttributeProfile:
+        """The estimates."""
+        full = len(self.hashes) == SKETCH
+        distinct = (SKETCH - 1) / (self.hashes[-1] / 2.0**63) if full else float(len(self.hashes))
+        heavy = dict(sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))[:HEAVY])
+        numbers = [value for _, value in self.sample]
+        quantiles = np.quantile(numbers, np.linspace(0, 1, BARS + 1)).tolist() if numbers else []
+        return AttributeProfile(self.present, self.values, distinct, heavy, quantiles)
+
+
+class Observed(Pairs):
+    """Collects sketches instead of keys."""
+
+    def __init__(self, count: int, first: int) -> None:
+        super().__init__(count, Dictionary(), Limits())
+        self.first = first
+        self.sketches: dict[str, Sketch] = {}
+
+    def encode(self, names: list[str], which: Int64Array, rows: Int64Array, values: pa.Array) -> None:
+        """Sketch the values of each attribute."""
+        distinct, codes = factorise(values)
+        texts = [repr(value) for value in distinct]
+        hashes = np.array([stable_hash(text) for text in texts], np.int64)
+        numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        for at, name in enumerate(names):
+            mine = which == at
+            if not mine.any():
+                continue
+            used, counts = np.unique(codes[mine], return_counts=True)
+            heaviest = used[np.argsort(-counts, kind="stable")][: 2 * HEAVY]
+            count_of = dict(zip(used.tolist(), counts.tolist(), strict=True))
+            sketch = Sketch(len(np.unique(rows[mine])), int(mine.sum()))
+            sketch.counts = {texts[code]: count_of[code] for code in heaviest.tolist()}
+            sketch.hashes = np.unique(hashes[used])[:SKETCH].tolist()
+            if numeric:
+                order = np.array([stable_hash(f"{self.first + row}") for row in rows[mine][:SAMPLE].tolist()], np.int64)
+                chosen = [distinct[code] for code in codes[mine][:SAMPLE].tolist()]
+                sketch.sample = sorted(zip(order.tolist(), map(float, chosen), strict=True))[:SAMPLE]
+            self.sketches.setdefault(name, Sketch()).add(sketch)
+
+
+def stable_hash(text: str) -> int:
+    """63 bits that depend on the text alone, on every machine."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def profile(events: DataFrame, columns: EventColumns = EventColumns()) -> Profile:
+    """Profile events of any shape; malformed ones are counted and left out."""
+    columns.check(events)
+    totals: dict[str, Sketch] = {}
+    seen = malformed = 0
+    rows: Iterator[Any] = events.mapInArrow(observer(columns), "name string, sketch string").toLocalIterator()
+    for row in rows:
+        found = json.loads(row.sketch)
+        if row.name is None:
+            seen, malformed = seen + found["events"], malformed + found["malformed"]
+        else:
+            totals.setdefault(row.name, Sketch()).add(Sketch(**found))
+    return Profile(seen, malformed, {name: totals[name].profile() for name in sorted(totals)})
+
+
+def observer(columns: EventColumns) -> Callable[[Batches], Batches]:
+    """The function a task runs: its batches in, its sketches out."""
+
+    def run(batches: Batches) -> Batches:
+        total: dict[str, Sketch] = {}
+        seen = malformed = 0
+        for batch in batches:
+            observed = observe(batch, columns, seen)
+            seen, malformed = seen + len(batch), malformed + len(observed.faults)
+            for name, sketch in observed.sketches.items():
+                total.setdefault(name, Sketch()).add(sketch)
+        about = [json.dumps({"events": seen, "malformed": malformed})]
+        about += [json.dumps(asdict(sketch)) for sketch in total.values()]
+        yield pa.record_batch([pa.array([None, *total], pa.string()), pa.array(about)], ["name", "sketch"])
+
+    return run
+
+
+def observe(batch: pa.RecordBatch, columns: EventColumns, first: int) -> Observed:
+    """The sketches of one batch."""
+    observed = Observed(len(batch), first)
+    for name in batch.schema.names:
+        if name in columns.json:
+            add_json(observed, batch.column(name))
+        elif name != columns.id and name not in columns.ignore:
+            path = () if name in columns.spread else (name,)
+            add_column(observed, path, np.arange(len(batch)), batch.column(name))
+    return observed
