@@ -120,6 +120,8 @@ class Delta:
             names: tuple[str, ...] = ("owners", "shared", "dead", "next", "key_of")
             larger: dict[str, Any] = {name: grown(getattr(rows, name), needed) for name in names}
             larger["dead"][count:] = 0
+            # Chains are copied too, or new rows would lead readers beyond the end of the arrays they have.
+            larger |= {"heads": rows.heads.copy(), "by_attr": rows.by_attr.copy()}
             rows = rows._replace(**larger, offsets=grown(rows.offsets, needed + 1))
         if predicates > len(rows.attrs):
             rows = rows._replace(
@@ -132,7 +134,8 @@ class Delta:
                 "heads": np.full(1 << bits, -1, np.int32),
                 "by_attr": np.full(attributes, -1, np.int32),
             }
-            rows = rows._replace(**fresh, next=rows.next.copy())  # readers go on along the old chains
+            fresh |= {"next": rows.next.copy(), "key_of": rows.key_of.copy()}  # readers go on along the old chains
+            rows = rows._replace(**fresh)
             link(rows, 0, count)
         return rows
 

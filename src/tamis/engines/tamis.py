@@ -41,7 +41,7 @@ SORTED_FROM = 32
 
 Coded = tuple[Int64Array, Int32Array, NDArray[np.uint32]]
 Found = tuple[Int64Array, Int32Array, Int64Array]
-ONLY, NONE_DEAD = np.zeros(1, np.int32), np.zeros(0, np.uint8)
+ONLY, NONE_DEAD, NO_SCRATCH = np.zeros(1, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,10 @@ class TamisEngine:
 
     def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
         slots = len(base.built.arrays.ranks.attrs)
-        scratch = self._scratch.pop() if self._scratch else np.zeros(0, np.uint32)
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:  # all in use by other threads
+            scratch = NO_SCRATCH
         if len(scratch) < slots:
             scratch = np.zeros(slots, np.uint32)
         found = match_index(base.handle, dead, *batch, order, scratch, guess)
