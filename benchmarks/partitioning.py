@@ -1,7 +1,7 @@
 """Figures of the partitioning engines at their papers' parameters, printed as a table. See docs/engines.
 
     python benchmarks/partitioning.py rapid 100000 --light 10      RAPIDMatch and TreeMatch, all event models
-    python benchmarks/partitioning.py pubsub 1000000 --skew 1      PUBSUB, BE-Tree and Siena
+    python benchmarks/partitioning.py pubsub 1000000 --skew 1      PUBSUB, BE-Tree and Siena (--matching 0.0001)
     python benchmarks/partitioning.py buckets 1000000              PUBSUB by bucket size
 
 Times are CPU time of the matching thread, the best of three runs over one batch of events, compilation excluded.
@@ -90,18 +90,20 @@ def by_output(name: str, engine: Engine, batch: EventBatch) -> None:
             print(f"  {name}: {low}..{high} matches: {len(chosen)} events, {per:.2f} us/match", flush=True)  # noqa: T201
 
 
-def pubsub_data(count: int, events: int, skew: float, attributes: int) -> tuple[SubscriptionTable, EventBatch]:
+def pubsub_data(
+    count: int, events: int, skew: float, matching: float, attributes: int
+) -> tuple[SubscriptionTable, EventBatch]:
     """Subscriptions and events of the PUBSUB paper, with declared domains."""
-    shape = pubsub.Shape(skew=skew, attributes=attributes)
+    shape = pubsub.Shape(skew=skew, matching=matching, attributes=attributes)
     domain = IntDomain(0, shape.domain - 1)
     dictionary = Dictionary(type=PublicationType({f"a{i}": domain for i in range(attributes)}))
     table = encode_predicates(pubsub.subscriptions(count, 1, shape), dictionary)
     return table, encode_long(pubsub.events(events, 1, shape), dictionary)[0].batch
 
 
-def run_pubsub(count: int, events: int, skew: float) -> None:
+def run_pubsub(count: int, events: int, skew: float, matching: float) -> None:
     """PUBSUB in its forms, BE-Tree and Siena."""
-    table, batch = pubsub_data(count, events, skew, 400)
+    table, batch = pubsub_data(count, events, skew, matching, 400)
     build("pubsub it", "pubsub", table, batch, structure="it")
     build("pubsub rbpst", "pubsub", table, batch, structure="rbpst")
     build("betree", "betree", table, batch)
@@ -109,9 +111,9 @@ def run_pubsub(count: int, events: int, skew: float) -> None:
     build("tree", "tree", table, batch)
 
 
-def run_buckets(count: int, events: int, skew: float, attributes: int) -> None:
+def run_buckets(count: int, events: int, skew: float, matching: float, attributes: int) -> None:
     """PUBSUB by bucket size."""
-    table, batch = pubsub_data(count, events, skew, attributes)
+    table, batch = pubsub_data(count, events, skew, matching, attributes)
     for size in (10, 100, 1000, 5000, 20000):
         for structure in ("it", "rbpst"):
             build(f"pubsub {structure} {size}", "pubsub", table, batch, structure=structure, bucket_size=size)
@@ -125,14 +127,15 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=200)
     parser.add_argument("--light", type=int, default=8)
     parser.add_argument("--skew", type=float, default=0.0)
+    parser.add_argument("--matching", type=float, default=0.01)
     parser.add_argument("--attributes", type=int, default=1000)
     given = parser.parse_args()
     if given.what == "rapid":
         run_rapid(given.count, given.events, given.light)
     elif given.what == "pubsub":
-        run_pubsub(given.count, given.events, given.skew)
+        run_pubsub(given.count, given.events, given.skew, given.matching)
     else:
-        run_buckets(given.count, given.events, given.skew, given.attributes)
+        run_buckets(given.count, given.events, given.skew, given.matching, given.attributes)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,8 @@ def new_forest(light: int) -> Forest:
 
 
 def enlarged(f: Forest) -> Forest:
-    """The forest with half as much room again for nodes and items."""
-    nodes, items = len(f.lit) + 1, len(f.item_row) + 1
+    """The forest with more room wherever one more row might find none."""
+    nodes, items = int(f.top[NODES]) + 2, int(f.top[ITEMS]) + 1
     return f._replace(
         **{name: longer(getattr(f, name), nodes) for name in Forest._fields[:8]},
         item_row=longer(f.item_row, items),
