@@ -120,6 +120,38 @@ def conditions(leaves: st.SearchStrategy[Expression], size: int = 8) -> st.Searc
 expressions: st.SearchStrategy[Expression] = conditions(predicates())
 """Conditions over plain predicates: what every engine must match."""
 
+TINY: tuple[Scalar, ...] = (0, 1, 2, "a", "b", True)
+tiny = st.sampled_from(TINY)
+tiny_predicates = st.one_of(
+    st.builds(Predicate, st.sampled_from("ab"), st.sampled_from((Op.EQ, Op.NE)), st.tuples(tiny)),
+    st.builds(
+        Predicate,
+        st.sampled_from("ab"),
+        st.sampled_from((Op.LT, Op.LE, Op.GT, Op.GE)),
+        st.tuples(st.sampled_from((0, 1, 2, "a", "b"))),
+    ),
+    st.builds(
+        Predicate,
+        st.sampled_from("ab"),
+        st.just(Op.BETWEEN),
+        st.tuples(st.sampled_from((0, 1, 2)), st.sampled_from((0, 1, 2))),
+    ),
+    st.builds(
+        Predicate,
+        st.sampled_from("ab"),
+        st.sampled_from((Op.IN, Op.NOT_IN)),
+        st.lists(tiny, min_size=1, max_size=3).map(tuple),
+    ),
+    st.builds(Predicate, st.sampled_from("ab"), st.sampled_from((Op.EXISTS, Op.MISSING))),
+    st.builds(Predicate, st.sampled_from("ab"), st.just(Op.STARTS), st.tuples(st.sampled_from(("a", "b"))), booleans),
+)
+tiny_expressions: st.SearchStrategy[Expression] = conditions(tiny_predicates)
+"""Conditions over so few names and constants that their predicates imply, exclude and repeat each other."""
+tiny_events: st.SearchStrategy[Event] = st.dictionaries(
+    st.sampled_from("ab"),
+    st.lists(st.sampled_from((*TINY, -1, 0.5, 1.5, 3, "A", "ab")), min_size=1, max_size=2).map(tuple),
+)
+
 variables = st.builds(Variable, st.sampled_from(("x", "y", "z1")))
 terms: st.SearchStrategy[Term] = st.recursive(
     st.one_of(variables, numbers),
@@ -260,3 +292,57 @@ def typed_events(draw: st.DrawFn, type: PublicationType) -> Event:
         if size:
             event[attribute.name] = tuple(draw(domain_values(attribute.domain)) for _ in range(size))
     return event
+
+
+ORDERED = PublicationType(
+    [
+        Attribute("n", IntDomain(0, 9)),
+        Attribute("f", PlainDomain("float")),
+        Attribute("s", PlainDomain("string")),
+        Attribute("t", PlainDomain("timestamp")),
+        Attribute("e", EnumDomain((1, 2, 3, 4, 5, 6, 7, 8))),
+        Attribute("ns", IntDomain(), many=True),
+    ]
+)
+BOUNDS = (
+    "< 3",
+    "< 5",
+    "< 7",
+    "<= 3",
+    "<= 5",
+    "<= 7",
+    "> 2",
+    "> 3",
+    "> 5",
+    ">= 1",
+    ">= 3",
+    ">= 5",
+    "= 3",
+    "!= 5",
+    "!= 8",
+)
+
+
+@st.composite
+def bounds_on_one_attribute(draw: st.DrawFn) -> str:
+    """Filters under `ORDERED` whose few bounds meet: they imply, exclude, touch and merge."""
+    name = draw(st.sampled_from(("n", "n", "n", "f", "s", "t", "e", "ns")))
+    bounds = draw(st.lists(st.sampled_from(BOUNDS), min_size=2, max_size=3))
+    if name == "s":
+        bounds = [f"{bound[:-1]}'{bound[-1]}'" for bound in bounds]
+    text = ""
+    for bound in bounds:
+        joint = draw(st.sampled_from((" and ", " and ", " and ", " or "))) if text else ""
+        text += joint + draw(st.sampled_from(("", "", "not "))) + f"{name} {bound}"
+    return text
+
+
+def ordered_events() -> list[Event]:
+    """Events under `ORDERED` that hit every bound, miss it by little, or miss the attribute."""
+    events: list[Event] = [{}]
+    for value in range(10):
+        events.append({"n": (value,), "e": (max(1, min(8, value)),), "t": (value,), "s": (str(value),)})
+        events += [{"ns": (value, other)} for other in (0, 4, 9)]
+    for half in range(-1, 20):
+        events.append({"f": (half / 2,), "s": (str(half / 2),)})
+    return events

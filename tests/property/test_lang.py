@@ -27,6 +27,14 @@ def test_the_normal_form_matches_the_same_events(data):
 
 
 @settings(max_examples=1000)
+@given(own.tiny_expressions, st.lists(own.tiny_events, min_size=4, max_size=4))
+def test_the_normal_form_of_entangled_predicates_matches_the_same_events(expression, events):
+    dnf = normalise(expression, limits=GENEROUS)
+    for event in events:
+        assert matches(expression, event) == matches_dnf(dnf, event)
+
+
+@settings(max_examples=1000)
 @given(st.data())
 def test_the_typed_normal_form_matches_the_same_events_of_its_type(data):
     type = data.draw(own.publication_types)
@@ -43,3 +51,12 @@ def test_the_typed_normal_form_matches_the_same_events_of_its_type(data):
 def test_a_normal_form_shown_and_parsed_is_normal(expression):
     dnf = normalise(expression, limits=GENEROUS)
     assert parse(show_dnf(dnf), GENEROUS) == as_expression(dnf)
+
+
+@settings(max_examples=500)
+@given(own.bounds_on_one_attribute())
+def test_bounds_that_meet_keep_their_meaning(text):
+    bound = bind(parse(text), own.ORDERED)
+    typed, untyped = normalise(bound, own.ORDERED), normalise(bound)
+    for event in own.ordered_events():
+        assert matches_dnf(typed, event) == matches_dnf(untyped, event) == matches(bound, event), event

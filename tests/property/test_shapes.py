@@ -65,6 +65,16 @@ def test_typed_filters(data):
         assert outcome(cache.normalise, variant) == outcome(slowly, variant, cache.type), variant
 
 
+RANGES = {None: ShapeCache(limits=LIMITS), own.ORDERED: ShapeCache(own.ORDERED, LIMITS)}
+
+
+@settings(max_examples=600)
+@given(own.bounds_on_one_attribute())
+def test_bounds_on_one_attribute(text):
+    for type, cache in RANGES.items():
+        assert outcome(cache.normalise, text) == outcome(slowly, text, type), text
+
+
 @settings(max_examples=200)
 @given(own.all_expressions)
 def test_a_shape_is_a_filter_without_its_constants(expression):

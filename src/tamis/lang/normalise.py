@@ -3,6 +3,7 @@
 from tamis.lang.passes.dnf import expand
 from tamis.lang.passes.negation import push_down
 from tamis.lang.passes.order import ORDER
+from tamis.lang.passes.terms import Pass
 from tamis.lang.size import check_size
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
@@ -15,8 +16,8 @@ def normalise(expression: Expression, type: PublicationType | None = None, limit
     return simplify(expand(push_down(expression, type), limits), type)
 
 
-def simplify(dnf: Dnf, type: PublicationType | None) -> Dnf:
-    """Run all rewrites in order."""
-    for rewrite in ORDER:
+def simplify(dnf: Dnf, type: PublicationType | None, passes: tuple[Pass, ...] = ORDER) -> Dnf:
+    """Run the rewrites in order."""
+    for rewrite in passes:
         dnf = rewrite(dnf, type)
     return dnf

@@ -12,16 +12,18 @@ from functools import lru_cache
 
 from tamis.errors import FilterError, TamisError
 from tamis.lang.bind import bind, map_atoms
+from tamis.lang.markers import MARK, bind_markers, negative_slots, number_marker, raise_upper, text_marker
 from tamis.lang.normalise import normalise
 from tamis.lang.parse import parse
 from tamis.lang.passes.dnf import expand
 from tamis.lang.passes.negation import push_down
 from tamis.lang.size import check_text
-from tamis.lang.templates import MARK, Constants, Template, bind_markers, number_marker, text_marker
+from tamis.lang.slots import Constants
+from tamis.lang.templates import Template
 from tamis.lang.words import read_number, read_string
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
-from tamis.model.subscription import Dnf
+from tamis.model.subscription import Dnf, atoms
 from tamis.model.values import Scalar, check_scalar
 
 # Strings, quoted names, and numbers that stand alone: not the digits of a name, a variable or a malformed number.
@@ -89,16 +91,14 @@ class ShapeCache:
         slot = 0
         for i in range(1, len(parts), 2):
             if not parts[i].startswith("`"):
-                minus = parts[i - 1].rstrip().endswith("-")
-                parts[i] = f"'{text_marker(slot)}'" if parts[i] == "''" else str(number_marker(slot, minus))
+                parts[i] = f"'{text_marker(slot)}'" if parts[i] == "''" else str(number_marker(slot))
                 slot += 1
         marked = "".join(parts)
         try:
-            expression = parse(marked, replace(self.limits, filter_bytes=4 * len(marked)))
-            if self.type is not None:
-                type = self.type
-                expression = map_atoms(expression, lambda atom: bind_markers(atom, type))
-            dnf = expand(push_down(expression, self.type), self.limits)
+            parsed = parse(marked, replace(self.limits, filter_bytes=4 * len(marked)))
+            bound = map_atoms(parsed, lambda atom: bind_markers(atom, self.type))
+            dnf = raise_upper(expand(push_down(bound, self.type), self.limits))
         except TamisError:
             return None
-        return Template(expression, dnf, self.type)
+        minus = [slot for atom in atoms(parsed) for slot in negative_slots(atom)]
+        return Template(bound, dnf, self.type, minus)

@@ -3,6 +3,7 @@
 import pytest
 
 from tamis.errors import BindError, LimitError, ParseError
+from tamis.lang.bind import bind
 from tamis.lang.normalise import normalise
 from tamis.lang.parse import parse
 from tamis.lang.print import show_dnf
@@ -82,6 +83,24 @@ def test_under_a_type(text, dnf):
     cache = ShapeCache(TYPE)
     for _ in range(2):
         assert show_dnf(cache.normalise(text)) == dnf
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("n > 2 and n < 5", True), ("n < 5 and n > 2", True), ("n > 2 and n < 4", False), ("n >= 2 and n < 4", True),
+        ("n >= 2 and n <= 3", True), ("n >= 2 and n <= 2", False), ("n > 5 and n < 2", False), ("n >= 0 and n < 5", False),
+        ("s > 'a' and s <= 'b'", True), ("s > 'b' and s <= 'b'", False), ("n > 2 and n < 8 and n != 5", False),
+        ("e = 'x'", True), ("e != 'x' and n > 2", True), ("e in ('x', 'y')", False), ("not n > 2 and not n < 1", True),
+        ("t > '1970-01-01' and t < '1970-01-02'", True), ("n > 2 and n < 8 or n > 1 and n < 7", True),
+    ],
+)  # fmt: skip
+def test_reuse_under_a_type(text, fits):
+    cache = ShapeCache(TYPE)
+    found = cache.lookup(text)
+    assert found is not None
+    assert found[0].fits(found[1]) is fits
+    assert cache.normalise(text) == normalise(bind(parse(text), TYPE), TYPE)
 
 
 @pytest.mark.parametrize(
