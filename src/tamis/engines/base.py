@@ -1,8 +1,10 @@
 """What an engine is: built from a `SubscriptionTable`, it turns an `EventBatch` into a `MatchSet`."""
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
+from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet
@@ -78,6 +80,22 @@ class Updatable(Matching, Protocol):
 
 class Incremental(Engine, Updatable, Protocol):
     """An engine that changes by its own means: what `Capabilities.incremental` declares."""
+
+
+@runtime_checkable
+class Saveable(Updatable, Protocol):
+    """Its index can be written to a directory and opened from there without building it again."""
+
+    dictionary: Dictionary
+
+    def save(self, path: str | Path) -> None:
+        """Write everything, replacing what stood there in one step."""
+        ...
+
+    @classmethod
+    def open(cls, path: str | Path, options: Any) -> Self:
+        """The engine that was saved, or a StorageError."""
+        ...
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_changes
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, encode_events
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
-from tamis.engines.base import EngineStats, Updatable, make_options
+from tamis.engines.base import EngineStats, Saveable, Updatable, make_options
 from tamis.engines.operators import OperatorStage
 from tamis.engines.rebuild import updatable
 from tamis.engines.registry import DEFAULT, engine_class
@@ -209,10 +209,12 @@ class Matcher:
         """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step."""
         from tamis.matcher.storage import save
 
-        with self._lock:
-            pairs = [(i, f) for i, f in zip(self._ids, self._filters, strict=True) if i is not None]
-        schedule = self._stage.plan.name
-        save(Path(path), pairs, engine=self.engine_name, options=self.options, type=self.type, operators=schedule)
+        with self._lock:  # ids and index must be of one moment
+            engine = self._hand_over()
+            rows = [(d, i, f) for d, (i, f) in enumerate(zip(self._ids, self._filters, strict=True)) if i is not None]
+            index = engine.save if isinstance(engine, Saveable) and not len(self._stage) else None
+            schedule = self._stage.plan.name
+            save(Path(path), rows, self.engine_name, self.options, self.type, schedule, index)
 
     @classmethod
     def load(cls, path: str | Path, engine: str | None = None, registry: Registry = OPERATORS) -> "Matcher":
@@ -222,8 +224,23 @@ class Matcher:
         saved = load(Path(path))
         options = saved.options if engine in (None, saved.engine) else {}
         matcher = cls(engine or saved.engine, type=saved.type, operators=saved.operators, registry=registry, **options)
-        matcher.subscribe_many(saved.pairs)
+        if saved.index is not None and engine in (None, saved.engine):
+            kind = cast(type[Saveable], matcher._kind)
+            matcher._adopt(kind.open(saved.index, matcher._options), saved.pairs, saved.dense)
+        else:
+            matcher.subscribe_many(saved.pairs)
         return matcher
+
+    def _adopt(self, engine: Saveable, pairs: list[tuple[SubscriptionId, str]], dense: list[int]) -> None:
+        """Take over an engine that knows these subscriptions already."""
+        self._engine, self._dictionary = engine, engine.dictionary
+        self._text, self._builder = TextIndex(self._dictionary), TableBuilder(self._dictionary)
+        size = max(dense, default=-1) + 1
+        self._ids, self._filters = [None] * size, [""] * size
+        for at, (identifier, text) in zip(dense, pairs, strict=True):
+            self._ids[at], self._filters[at] = identifier, text
+            self._dense[identifier] = at
+        self._free.release([at for at, identifier in enumerate(self._ids) if identifier is None])
 
     def _read(self, filter: Filter) -> tuple[str, Dnf]:
         """A condition as text and in normal form, its operators checked."""

@@ -1,7 +1,8 @@
 """Saved matchers: a directory with the subscriptions as an Arrow file and a manifest that names it with its checksum.
 
-A save writes a file of a new name and then replaces the manifest in one step, so whatever interrupts it, a reader finds the
-old subscriptions or the new ones.
+An engine that can be saved puts its index beside them, so that loading parses nothing; the texts are kept for other engines
+and for people. A save writes files of new names and then replaces the manifest in one step, so whatever interrupts it, a
+reader finds the old subscriptions or the new ones.
 """
 
 import hashlib
@@ -9,6 +10,8 @@ import json
 import os
 import re
 import secrets
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +23,9 @@ from tamis.model.portable import type_from_data, type_to_data
 from tamis.model.schema import PublicationType
 from tamis.model.subscription import SubscriptionId
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
-OURS = re.compile(r"manifest\.json|\.?subscriptions-[0-9a-f]+\.arrow(\.manifest)?")
+OURS = re.compile(r"manifest\.json|\.?subscriptions-[0-9a-f]+\.arrow(\.manifest)?|index-[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +37,37 @@ class Saved:
     type: PublicationType | None
     operators: str
     pairs: list[tuple[SubscriptionId, str]]
+    dense: list[int]
+    index: Path | None = None
 
 
 def save(
     path: Path,
-    pairs: list[tuple[SubscriptionId, str]],
+    rows: list[tuple[int, SubscriptionId, str]],
     engine: str,
     options: dict[str, Any],
     type: PublicationType | None,
     operators: str,
+    save_index: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write the subscriptions; an existing directory is replaced only when it is a saved matcher itself."""
+    """Write the subscriptions as (dense id, id, text), and the engine's index if it can be saved; an existing directory is
+    replaced only when it is a saved matcher itself."""
     if path.exists() and (not path.is_dir() or any(not OURS.fullmatch(entry.name) for entry in path.iterdir())):
         raise StorageError(f"{path} exists and is not a saved matcher; choose another place")
     table = pa.table(
         {
-            "text_id": pa.array([i if isinstance(i, str) else None for i, _ in pairs], pa.string()),
-            "number_id": pa.array([None if isinstance(i, str) else i for i, _ in pairs], pa.int64()),
-            "filter": pa.array([f for _, f in pairs], pa.string()),
+            "text_id": pa.array([i if isinstance(i, str) else None for _, i, _ in rows], pa.string()),
+            "number_id": pa.array([None if isinstance(i, str) else i for _, i, _ in rows], pa.int64()),
+            "filter": pa.array([f for _, _, f in rows], pa.string()),
+            "dense": pa.array([d for d, _, _ in rows], pa.int32()),
         }
     )
     try:
         path.mkdir(parents=True, exist_ok=True)
-        file = path / f"subscriptions-{secrets.token_hex(8)}.arrow"
+        name = secrets.token_hex(8)
+        file, index = path / f"subscriptions-{name}.arrow", path / f"index-{name}"
+        if save_index is not None:
+            save_index(index)
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         sync(file)
@@ -68,6 +79,7 @@ def save(
             "operators": operators,
             "file": file.name,
             "checksum": checksum(file),
+            "index": index.name if save_index is not None else None,
         }
         fresh = path / f".{file.name}.manifest"
         fresh.write_text(json.dumps(manifest, indent=2))
@@ -77,6 +89,9 @@ def save(
         for left_over in (*path.glob("subscriptions-*.arrow"), *path.glob(".*.manifest")):
             if left_over != file:
                 left_over.unlink(missing_ok=True)
+        for left_over in path.glob("index-*"):
+            if left_over != index:
+                shutil.rmtree(left_over, ignore_errors=True)
     except OSError as problem:
         raise StorageError(f"cannot save to {path}: {problem.strerror or problem}") from problem
 
@@ -102,9 +117,9 @@ def load(path: Path) -> Saved:
     ]
     declared = type_from_data(manifest["type"]) if manifest["type"] else None
     schedule = manifest.get("operators", "suborder")
-    return Saved(
-        manifest["engine"], manifest["options"], declared, schedule, list(zip(ids, columns["filter"], strict=True))
-    )
+    pairs = list(zip(ids, columns["filter"], strict=True))
+    index = path / manifest["index"] if manifest.get("index") else None
+    return Saved(manifest["engine"], manifest["options"], declared, schedule, pairs, columns["dense"], index)
 
 
 def checksum(file: Path) -> str:

@@ -44,3 +44,51 @@ def test_strangers_are_left_alone(saved, tmp_path):
     (tmp_path / "mine/letter.txt").write_text("dear")
     with pytest.raises(StorageError, match="not a saved matcher"):
         Matcher.load(saved).save(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("engine", ["tamis", "scan"])
+def test_what_is_loaded_goes_on_as_what_was_saved(tmp_path, engine):
+    """Holes left by removals, strings, patterns, changes after loading, and saving again."""
+    matcher = Matcher(engine)
+    for n in range(40):
+        matcher.subscribe(n, f"a = {n % 7} and s = 'text {n % 3}' or t contains 'x{n % 5}'")
+    for n in range(0, 40, 4):
+        matcher.unsubscribe(n)
+    matcher.save(tmp_path / "index")
+    assert (len(list((tmp_path / "index").glob("index-*"))) == 1) == (engine == "tamis")
+    loaded = Matcher.load(tmp_path / "index")
+    for each in (matcher, loaded):
+        each.replace(1, "a = 3 and s = 'new text'")
+        each.subscribe("later", "s = 'new text'")
+        each.unsubscribe(2)
+    events = [{"a": n % 8, "s": f"text {n % 4}", "t": f"..x{n % 6}"} for n in range(30)] + [{"a": 3, "s": "new text"}]
+    assert [sorted(map(str, ids)) for ids in loaded.match_many(events)] == [
+        sorted(map(str, ids)) for ids in matcher.match_many(events)
+    ]
+    loaded.save(tmp_path / "index")
+    again = Matcher.load(tmp_path / "index")
+    assert set(again) == set(matcher)
+    assert {again.filter(i) for i in again} == {matcher.filter(i) for i in matcher}
+    assert sorted(map(str, again.match(events[-1]))) == sorted(map(str, matcher.match(events[-1])))
+
+
+def test_loading_a_saved_index_parses_nothing(tmp_path, monkeypatch):
+    matcher = Matcher("tamis")
+    matcher.subscribe("x", "a < 5")
+    matcher.save(tmp_path / "index")
+    monkeypatch.setattr(Matcher, "_read", None)
+    assert Matcher.load(tmp_path / "index").match({"a": 4}) == ["x"]
+    monkeypatch.undo()
+    other = Matcher.load(tmp_path / "index", engine="scan")
+    assert other.match({"a": 4}) == ["x"]
+
+
+def test_a_damaged_index_is_refused(tmp_path):
+    matcher = Matcher("tamis")
+    matcher.subscribe("x", "a < 5")
+    matcher.save(tmp_path / "index")
+    for file in (tmp_path / "index").glob("index-*/**/*"):
+        if file.is_file():
+            file.write_bytes(b"junk")
+    with pytest.raises(StorageError):
+        Matcher.load(tmp_path / "index")
