@@ -14,7 +14,8 @@ from tamis.encoding.bulk_subscriptions import PREDICATE_SCHEMA, encode_predicate
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.subscriptions import SubscriptionTable
-from tamis.lang.templates import Constants, SlotLiteral, Template
+from tamis.lang.slots import Constants, SlotLiteral
+from tamis.lang.templates import Template
 from tamis.model.predicate import Op, Predicate
 
 NAMES: dict[type, str] = {bool: "bool", int: "integer", float: "float", str: "string"}
@@ -84,8 +85,8 @@ def literal_columns(part: SlotLiteral, slots: list[tuple[Any, ...]], count: int)
     columns = {
         name: pa.repeat(pa.scalar(value, PREDICATE_SCHEMA.field(name).type), count) for name, value in said.items()
     }
-    for prefix, slot, fixed in zip(("", "upper_"), part.slots, predicate.values, strict=False):
-        values = [fixed] * count if slot is None else slots[slot]
+    for prefix, slot, step, fixed in zip(("", "upper_"), part.slots, part.steps, predicate.values, strict=False):
+        values = [fixed] * count if slot is None else [v + step for v in slots[slot]] if step else slots[slot]
         kinds = set(map(type, values))
         for kind in kinds:
             name = prefix + NAMES[kind]
