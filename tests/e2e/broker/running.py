@@ -52,9 +52,9 @@ def await_ready(url: str, seconds: float = 60) -> None:
 
 
 @contextmanager
-def running(directory: Path, settings: Settings | None = None, **options: Any) -> Iterator[Running]:
+def running(directory: Path, settings: Settings | None = None, engine: str = "scan") -> Iterator[Running]:
     """Start a broker, and stop it in order."""
-    service = Service(directory, settings or Settings(), "scan", **options)
+    service = Service(directory, settings or Settings(), engine)
     port = free_port()
     server = make_server(service, port=port)
     thread = threading.Thread(target=server.run, daemon=True)
