@@ -28,7 +28,7 @@ from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.saved import load_dictionary, save_dictionary
-from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, SubscriptionTable
 from tamis.engines.base import Capabilities, EngineStats, Options
 
 MERGE_LEAST, MERGE_SHARE = 50_000, 0.1
@@ -327,7 +327,13 @@ class TamisEngine:
 
 
 def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Base:
-    """A base over a table for the sampled events; `owners` may include some without a conjunction that can hold."""
+    """A base over a table for the sampled events; `owners` may include some without a conjunction that can hold.
+
+    Conjunctions that cannot hold are dropped before anything is counted: the index does not keep them, so a merge would
+    count differently.
+    """
+    dropped = hopeless(table)
+    table = table.take(np.flatnonzero(~dropped)) if dropped.any() else table
     bits = np.zeros(int(owners.max(initial=-1)) + 1, np.uint8)
     bits[owners] = 1
     counts = np.bincount(table.owners, minlength=len(bits))
@@ -335,3 +341,12 @@ def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Ba
     several = np.stack([many, counts[many]]).astype(np.int32)
     idle = int(np.count_nonzero(bits)) - int(np.count_nonzero(counts))
     return Base(build_index(table, sample), np.packbits(bits, bitorder="little"), len(table) + idle, several)
+
+
+def hopeless(table: SubscriptionTable) -> NDArray[np.bool_]:
+    """Which conjunctions ask for a value of an empty interval or set: bool[conjunctions]."""
+    interval = ((table.ops == IN) | (table.ops == ALL)) & (table.lo > table.hi)
+    listed = ((table.ops == IN_SET) | (table.ops == ALL_SET)) & (table.lo >= table.hi)
+    rows = np.zeros(len(table), np.bool_)
+    rows[np.searchsorted(table.offsets, np.flatnonzero(interval | listed), side="right") - 1] = True
+    return rows

@@ -208,3 +208,16 @@ def test_killed_while_saving_leaves_the_old_or_the_new(tmp_path):
         child.wait()
         child.stdout.close()
         assert TamisEngine.open(tmp_path / "index").stats().subscriptions in (300, 400)
+
+
+def test_conjunctions_that_cannot_hold_are_counted_alike_before_and_after_a_merge():
+    names = dictionary()
+    attrs, ops = np.zeros(3, np.int32), np.full(3, IN, np.uint8)
+    lo, hi = np.array([1, 5, 9]), np.array([3, 4, 8])  # the second and the third interval are empty
+    owners, offsets = np.array([0, 0, 1], np.int32), np.arange(4)
+    table = SubscriptionTable(owners, offsets, attrs, ops, lo, hi, np.zeros(0, np.int64), names)
+    engine = TamisEngine.build(table, TamisOptions(merge="never"))
+    before = engine.stats()
+    engine.merge()
+    after = engine.stats()
+    assert (before.subscriptions, before.conjunctions) == (after.subscriptions, after.conjunctions) == (2, 2)
