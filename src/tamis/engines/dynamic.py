@@ -29,6 +29,7 @@ from tamis.errors import EngineError
 CHUNK = 8192  # conjunctions taken in between two looks at the margins
 BELIEF = 32.0  # events' worth of belief in the prior chance of a predicate
 WORTH_MOVING = 0.9  # a conjunction moves when its new cost is below this part of the old
+NEWS = 0.1  # statistics that change the expected checks by less are no reason to weigh everything again
 GROWTH = 1.25  # candidates are weighed again when their margin has grown so much
 
 
@@ -71,6 +72,7 @@ class DynamicEngine(Clustered):
         self.born = np.zeros(0, np.float64)  # by predicate: `observed` when it came
         self.version = 0  # of tables and chances: what was weighed under it need not be weighed again
         self.candidates_known: dict[int, int] = {}  # entry → version under which it was redistributed in vain
+        self.settled = 0.0  # checks expected per event when the statistics last brought news
         self.weighed = 0.0  # the candidates' margin when power was last computed
         self.made = self.dissolved = self.moved = 0
 
@@ -126,7 +128,10 @@ class DynamicEngine(Clustered):
         self.observed *= fade
         self.refreshed = self.events
         reprice(self.access, self.chance)
-        self.version += 1
+        expected = self.expected_checks()
+        if abs(expected - self.settled) > NEWS * self.settled:
+            self.version += 1
+            self.settled = expected
         self.dissolve()
         self.repair(np.arange(int(self.access.counts[MADE]), dtype=np.int32))
 
@@ -195,10 +200,13 @@ class DynamicEngine(Clustered):
 
     def details(self) -> dict[str, Any]:
         """Tables made and dissolved, conjunctions moved, margin left."""
-        a = self.access
-        checks = float((a.chance * a.rows)[: a.counts[MADE]][a.table[: a.counts[MADE]] >= 0].sum())
         changes = {"tables made": self.made, "tables dissolved": self.dissolved, "conjunctions moved": self.moved}
-        return {**super().details(), **changes, "expected checks per event": checks}
+        return {**super().details(), **changes, "expected checks per event": self.expected_checks()}
+
+    def expected_checks(self) -> float:
+        """Conjunctions an event is expected to check: Σ ν·rows."""
+        a, made = self.access, int(self.access.counts[MADE])
+        return float((a.chance * np.where(a.table >= 0, a.rows, 0))[:made].sum())
 
     def _members(self, entries: list[int]) -> Int32Array:
         parts = [members(self.access, self.clusters, entry) for entry in entries]

@@ -9,6 +9,7 @@ neither, all constants of an attribute are taken as equally likely.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,15 +19,17 @@ from tamis.candidates.access import Population, adopt, choose, gains
 from tamis.candidates.clusters import WIDEST, Choice
 from tamis.candidates.costs import CELL_BYTES, ENTRY_BYTES, TABLE_BYTES, Costs, machine_costs
 from tamis.candidates.statistics import AttributeProfile, presence, read_profile
-from tamis.encoding.events import EventBatch
-from tamis.encoding.keys import Int32Array
-from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.events import EventBatch, from_pairs
+from tamis.encoding.keys import Int32Array, number_keys
+from tamis.encoding.subscriptions import IN, SubscriptionTable
 from tamis.engines.base import Capabilities, Options
 from tamis.engines.clustered import Clustered
 from tamis.engines.twostage import check_index
 from tamis.errors import EngineError
 
 PLANNED = 100_000  # conjunctions looked at for choosing tables; of more, a random part
+RUNS = 7  # of each timing; the best counts
 CLOSER_LOOK = 8  # schemas whose space is counted, not estimated, in each step
 SMOOTHING = 1.0  # events' worth of belief in the prior beside a sample
 
@@ -94,7 +97,7 @@ class StaticEngine(Clustered):
         """The cheapest access predicate under the tables chosen, which happens when the first conjunctions come."""
         x = self.population()
         if self.plan is None and len(ids):
-            costs = self.options.costs or machine_costs()
+            costs = self.options.costs or machine_costs(measure)
             limits = (self.options.max_bytes, self.options.max_attributes)
             self.plan = plan(x, ids, self._presence(), costs, *limits)
             for schema in self.plan.schemas:
@@ -119,6 +122,54 @@ class StaticEngine(Clustered):
         for attribute, known in (self._profile() if self.options.profile is not None else {}).items():
             shares[attribute] = known.presence
         return shares
+
+
+def measure() -> Costs:
+    """K_r, K_h and K_c in nanoseconds, by matching with the engine's own kernel: the same events against conjunctions without
+    tables, with tables they hit, with more tables they miss, and against more conjunctions."""
+    few, many = calibration(4096), calibration(1 << 16)
+    hit = [(2 * j, 2 * j + 1) for j in range(16)]
+    missed = [(32 + j % 16, 48 + j // 16) for j in range(64)]
+    (base, base_checks), (more, more_checks) = seconds(few, []), seconds(many, [])
+    (tables, table_checks), (more_tables, _) = seconds(few, hit), seconds(few, hit + missed)
+    check = max((more - base) / max(1.0, more_checks - base_checks), 1e-11)
+    retrieve = max((more_tables - tables) / len(missed), 1e-11)
+    probes = tables - base + check * (base_checks - table_checks) - len(hit) * retrieve
+    return Costs(retrieve * 1e9, max(probes / (2 * len(hit)), 1e-11) * 1e9, check * 1e9)
+
+
+def calibration(conjunctions: int) -> tuple[SubscriptionTable, EventBatch]:
+    """Conjunctions of two neighbouring attributes and a third; events have the first 32 of the 64 attributes."""
+    random, dictionary = np.random.default_rng(0), Dictionary()
+    for i in range(64):
+        dictionary.attribute(f"a{i}")
+    pair = random.integers(0, 16, conjunctions)
+    attrs = np.stack([2 * pair, 2 * pair + 1, (2 * pair + 7) % 32], axis=1).astype(np.int32).ravel()
+    keys, offsets = number_keys(random.integers(0, 64, len(attrs))), np.arange(conjunctions + 1, dtype=np.int64) * 3
+    owners, ops = np.arange(conjunctions, dtype=np.int32), np.full(len(attrs), IN, np.uint8)
+    table = SubscriptionTable(owners, offsets, attrs, ops, keys, keys.copy(), np.zeros(0, np.int64), dictionary)
+    events, count = np.repeat(np.arange(500), 32), 500 * 32
+    values = number_keys(random.integers(0, 64, count))
+    return table, from_pairs(
+        500, events, (np.arange(count) % 32).astype(np.int32), values, np.full(count, -1, np.int32)
+    )
+
+
+def seconds(world: tuple[SubscriptionTable, EventBatch], tables: list[tuple[int, int]]) -> tuple[float, float]:
+    """Processor time and predicates left to test of one event, with the given tables; the best of several runs."""
+    table, events = world
+    engine = StaticEngine(table.dictionary, "sorted", True)
+    engine.options, engine.plan = StaticOptions(), Plan([], 0.0, 0.0)
+    for first, second in tables:
+        engine.add_schema(np.array([first, second, *[-1] * (WIDEST - 2)], np.int32))
+    engine.insert(table)
+    best = float("inf")
+    for _ in range(RUNS):
+        start = process_time()
+        engine.match(events)
+        best = min(best, process_time() - start)
+    left = engine.candidates / engine.events * (1.0 if tables else 2.0)  # of three predicates, two or one are fixed
+    return best / len(events), left
 
 
 def plan(
