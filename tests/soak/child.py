@@ -7,6 +7,7 @@ import os
 import platform
 import signal
 import struct
+from importlib import import_module
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -22,7 +23,9 @@ DISK_FAILED = 7
 
 
 def warm() -> None:
-    """Compile or load the kernels before the fork."""
+    """Compile or load the kernels, and import what the server imports late, before the fork."""
+    for name in ("loops.auto", "lifespan.on", "protocols.http.auto", "protocols.websockets.websockets_sansio_impl"):
+        import_module(f"uvicorn.{name}")
     matcher = Matcher(ENGINE)
     matcher.subscribe(1, "a = 1")
     matcher.match({"a": 1})

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -141,8 +142,10 @@ def account(world: World) -> list[str]:
     return problems
 
 
-def soak(directory: Path, times: int, seed: int, longest: float = 1.0) -> tuple[World, list[str]]:
-    """Run the load, kill `times` times, account."""
+def soak(
+    directory: Path, times: int, seed: int, longest: float = 1.0, tell: Callable[[str], object] = len
+) -> tuple[World, list[str]]:
+    """Run the load, kill `times` times, account; `tell` hears of every kill."""
     dice, port = random.Random(seed), free_port()
     world = World(f"http://127.0.0.1:{port}")
     process = start(directory, port)
@@ -151,12 +154,13 @@ def soak(directory: Path, times: int, seed: int, longest: float = 1.0) -> tuple[
     for client in clients:
         client.start()
     try:
-        for _ in range(times):
+        for kill in range(1, times + 1):
             time.sleep(dice.uniform(0.05, longest))
             process.kill()
             process.join()
             process = start(directory, port)
             await_ready(world.url)
+            tell(f"kill {kill}: {world.acknowledged} operations acknowledged\n")
         time.sleep(0.2)
         world.stop.set()
         for client in clients:
@@ -176,7 +180,7 @@ def main() -> None:
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        world, problems = soak(Path(folder), options.times, options.seed)
+        world, problems = soak(Path(folder), options.times, options.seed, tell=sys.stderr.write)
     sys.stdout.write(
         f"{options.times} kills in {time.monotonic() - began:.0f} s: {world.acknowledged} operations acknowledged, "
         f"{len(world.events)} events, {len(world.subscriptions)} subscriptions, "
