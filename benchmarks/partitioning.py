@@ -1,16 +1,20 @@
 """Figures of the partitioning engines at their papers' parameters, printed as a table. See docs/engines.
 
     python benchmarks/partitioning.py rapid 100000 --light 10      RAPIDMatch and TreeMatch, all event models
+    python benchmarks/partitioning.py output 100000 --light 10     time per match by output size: 1/100, 1/10 and all of these
     python benchmarks/partitioning.py pubsub 1000000 --skew 1      PUBSUB, BE-Tree and Siena (--matching 0.0001)
     python benchmarks/partitioning.py buckets 1000000              PUBSUB by bucket size
+    python benchmarks/partitioning.py text 10000                   text structures by number of patterns
 
-Times are CPU time of the matching thread, the best of three runs over one batch of events, compilation excluded.
+Times are CPU time of the matching thread, the best of some runs over one batch of events, compilation excluded. Engines that
+are compared by ratio take turns, so that a busy moment of the machine hits both.
 """
 
 import argparse
 import time
 
 import numpy as np
+import psutil
 
 from tamis.encoding.bulk_events import encode_long
 from tamis.encoding.bulk_subscriptions import encode_predicates
@@ -20,6 +24,7 @@ from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Engine
 from tamis.engines.registry import build_engine
 from tamis.model.schema import IntDomain, PublicationType
+from tamis.predicates.text import FINDERS
 from tamis.workloads import pubsub, rapid
 
 
@@ -34,7 +39,7 @@ def timed(engine: Engine, batch: EventBatch, runs: int = 3) -> float:
     return best * 1e6 / len(batch)
 
 
-def report(label: str, engine: Engine, batch: EventBatch, built: float) -> float:
+def report(label: str, engine: Engine, batch: EventBatch, built: float, resident: int) -> float:
     """One line of figures; returns microseconds per event."""
     before = engine.stats()
     cost = timed(engine, batch)
@@ -43,9 +48,10 @@ def report(label: str, engine: Engine, batch: EventBatch, built: float) -> float
     matches = (after.matches - before.matches) / events
     checked = (after.candidates - before.candidates) / events
     visits = {k: round((v - before.details[k]) / events, 1) for k, v in after.details.items() if k.endswith("visited")}
+    held, grown = after.bytes_held / after.subscriptions, resident / after.subscriptions
     print(  # noqa: T201
-        f"{label:34} {cost:10.1f} us/event {matches:9.1f} matches {cost / max(matches, 1e-9):9.3f} us/match "
-        f"{checked:9.1f} checked {after.bytes_held / max(after.subscriptions, 1):8.0f} B/sub build {built:6.1f} s {visits}",
+        f"{label:34} {cost:10.1f} us/event {matches:9.1f} matches {cost / max(matches, 1e-9):8.3f} us/match "
+        f"{checked:9.1f} checked {held:6.0f} B/sub (resident {grown:6.0f}) build {built:6.1f} s {visits}",
         flush=True,
     )
     return cost
@@ -53,10 +59,17 @@ def report(label: str, engine: Engine, batch: EventBatch, built: float) -> float
 
 def build(label: str, name: str, table: SubscriptionTable, batch: EventBatch, **options: object) -> float:
     """Build an engine (once small, so that compilation is not counted) and report on it."""
-    build_engine(name, table.take(np.arange(min(100, len(table)))), options).match(batch.slice(0, 1))
-    start = time.thread_time()
+    build_engine(name, table.take(np.arange(min(6000, len(table)))), options).match(batch.slice(0, 1))
+    engine, built, resident = measured_build(name, table, options)
+    return report(label, engine, batch, built, resident)
+
+
+def measured_build(name: str, table: SubscriptionTable, options: dict[str, object]) -> tuple[Engine, float, int]:
+    """An engine, the seconds it took, and by how many bytes the process has grown."""
+    process = psutil.Process()
+    before, start = process.memory_info().rss, time.thread_time()
     engine = build_engine(name, table, options)
-    return report(label, engine, batch, time.thread_time() - start)
+    return engine, time.thread_time() - start, process.memory_info().rss - before
 
 
 def run_rapid(count: int, events: int, light: int) -> None:
@@ -66,28 +79,48 @@ def run_rapid(count: int, events: int, light: int) -> None:
     models = [(f"zipf alpha={a}", rapid.light_events(events, 2, alpha=a)) for a in (1, 2, 3, 4)]
     models += [(f"exponential p={p}", rapid.exponential_events(events, 2, p=p)) for p in (0.01, 0.03, 0.1, 0.2, 0.3)]
     batches = [(name, encode_long(table, dictionary)[0].batch) for name, table in models]
-    costs: dict[str, list[float]] = {}
+    engines = {}
     for name, options in (("tree", {}), ("rapid", {"light": light})):
         build_engine(name, table.take(np.arange(100)), options).match(batches[0][1])
-        start = time.thread_time()
-        engine = build_engine(name, table, options)
-        built = time.thread_time() - start
-        costs[name] = [report(f"{name} {label}", engine, batch, built) for label, batch in batches]
+        engine, built, resident = measured_build(name, table, options)
+        report(f"{name} {batches[1][0]}", engine, batches[1][1], built, resident)
         print(engine.stats().details, flush=True)  # noqa: T201
-        by_output(name, engine, batches[1][1])
-    for (label, _), slow, fast in zip(batches, costs["tree"], costs["rapid"], strict=True):
-        print(f"{label:24} tree / rapid = {slow / fast:6.2f}", flush=True)  # noqa: T201
+        engines[name] = engine
+    for label, batch in batches:
+        rounds = [[timed(engine, batch, 1) for engine in engines.values()] for _ in range(5)]
+        slow, fast = np.min(rounds, axis=0)
+        ratios = sorted(a / b for a, b in rounds)
+        told = f"tree {slow:8.1f} rapid {fast:8.1f} us/event, ratio {slow / fast:6.2f}"
+        print(f"{label:24} {told} (rounds {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)  # noqa: T201
 
 
-def by_output(name: str, engine: Engine, batch: EventBatch) -> None:
-    """Time per match for events grouped by how many subscriptions they match."""
-    sizes = np.diff(engine.match(batch).offsets)
-    for low, high in ((1, 10), (10, 100), (100, 1000), (1000, 10**9)):
-        chosen = np.flatnonzero((sizes >= low) & (sizes < high))
-        if len(chosen):
-            cost = np.mean([timed(engine, batch.slice(i, i + 1), 1) for i in chosen[:50]])
-            per = cost / sizes[chosen[:50]].mean()
-            print(f"  {name}: {low}..{high} matches: {len(chosen)} events, {per:.2f} us/match", flush=True)  # noqa: T201
+def run_output(count: int, events: int, light: int) -> None:
+    """Time per match where more subscriptions mean more matches per event."""
+    for part in (count // 100, count // 10, count):
+        dictionary = Dictionary()
+        table = encode_predicates(rapid.subscriptions(part, 1), dictionary)
+        batch = encode_long(rapid.light_events(events, 2, alpha=2), dictionary)[0].batch
+        build(f"tree of {part}", "tree", table, batch)
+        build(f"rapid of {part}", "rapid", table, batch, light=light)
+
+
+def run_text(patterns: int, events: int) -> None:
+    """Both text structures over random words, in values of fifty letters."""
+    chance = np.random.default_rng(1)
+    letters = np.array(list("abcdefghij"))
+    words = ["".join(chance.choice(letters, chance.integers(3, 9))) for _ in range(patterns)]
+    values = ["".join(chance.choice(letters, 50)) for _ in range(events)]
+    for name, finder in FINDERS.items():
+        for count in (patterns // 100, patterns // 10, patterns):
+            distinct = sorted(set(words[:count]))
+            start = time.thread_time()
+            index = finder(distinct)
+            built = time.thread_time() - start
+            start = time.thread_time()
+            found = sum(len(list(index.find(value))) for value in values)
+            cost = (time.thread_time() - start) * 1e6 / len(values)
+            line = f"{name:8} {len(distinct):8} patterns {cost:8.1f} us/value {found / len(values):8.1f} found"
+            print(f"{line}, built {built:.3f} s", flush=True)  # noqa: T201
 
 
 def pubsub_data(
@@ -104,6 +137,7 @@ def pubsub_data(
 def run_pubsub(count: int, events: int, skew: float, matching: float) -> None:
     """PUBSUB in its forms, BE-Tree and Siena."""
     table, batch = pubsub_data(count, events, skew, matching, 400)
+    build("pubsub auto", "pubsub", table, batch)
     build("pubsub it", "pubsub", table, batch, structure="it")
     build("pubsub rbpst", "pubsub", table, batch, structure="rbpst")
     build("betree", "betree", table, batch)
@@ -122,7 +156,7 @@ def run_buckets(count: int, events: int, skew: float, matching: float, attribute
 def main() -> None:
     """Read the arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["rapid", "pubsub", "buckets"])
+    parser.add_argument("what", choices=["rapid", "output", "pubsub", "buckets", "text"])
     parser.add_argument("count", type=int)
     parser.add_argument("--events", type=int, default=200)
     parser.add_argument("--light", type=int, default=8)
@@ -132,6 +166,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "rapid":
         run_rapid(given.count, given.events, given.light)
+    elif given.what == "output":
+        run_output(given.count, given.events, given.light)
+    elif given.what == "text":
+        run_text(given.count, given.events)
     elif given.what == "pubsub":
         run_pubsub(given.count, given.events, given.skew, given.matching)
     else:

@@ -12,7 +12,7 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     ],
     "propagation": [{"prefetch": False, "index": "list"}, {"prefetch": True, "index": "table"}],
     "sql": [{"strategy": "sequential"}],
-    "pubsub": [{"bucket_size": 1, "structure": d} for d in ("it", "rbpst", "hash")],
+    "pubsub": [{"bucket_size": 1, "structure": d, "text": "suffix"} for d in ("it", "rbpst", "hash")],
     "tamis": [{"merge": "inline", "merge_least": 1}, {"threads": 2, "merge": "never"}],
     "betree": [{"leaf_capacity": 1, "visit_cost": 2}],
     "static": [{"max_attributes": 4, "costs": Costs(0.0, 0.0, 1.0)}],

@@ -74,10 +74,11 @@ class World:
         name, options = variant
         kind = engine_class(name)
         self.dictionary = Dictionary()
-        self.text = TextIndex(self.dictionary)
+        made = make_options(kind.options_type, name, dict(options))
+        self.text = TextIndex(self.dictionary, made.text_structure)
         self.population = dict(population)
         table = encode_subscriptions(population.items(), self.dictionary)
-        self.engine = updatable(kind, table, make_options(kind.options_type, name, dict(options)))
+        self.engine = updatable(kind, table, made)
 
     def insert(self, population: dict[int, Dnf]) -> None:
         assert not population.keys() & self.population.keys()

@@ -1,7 +1,6 @@
 """Every order of inserting and removing up to five subscriptions: the same matches, and the same size of structure."""
 
 from itertools import permutations
-from typing import cast
 
 import numpy as np
 import pytest
@@ -9,8 +8,9 @@ import pytest
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import encode_events
 from tamis.encoding.subscriptions import SubscriptionTable, encode_subscriptions
-from tamis.engines.base import Incremental
-from tamis.engines.registry import build_engine
+from tamis.engines.base import make_options
+from tamis.engines.rebuild import updatable
+from tamis.engines.registry import engine_class
 from tamis.model.evaluate import matches_dnf
 from tamis.model.event import Event
 from tamis.model.predicate import Op, Predicate
@@ -46,12 +46,20 @@ EVENTS: list[Event] = [
 ]
 
 # What counts as structure, besides subscriptions and conjunctions.
-SIZES = {"tree": ["nodes"], "rapid": ["nodes", "standings"], "betree": ["nodes"], "pubsub": ["structures", "buckets"]}
+SIZES = {
+    "tree": ["nodes"],
+    "rapid": ["nodes", "standings"],
+    "betree": ["nodes", "domains_from_constants"],
+    "pubsub": ["structures", "buckets"],
+    "siena": ["constraints", "trie_nodes"],
+}
 VARIANTS = [
     ("tree", {}),
     ("rapid", {}),
     ("rapid", {"light": 2}),
     ("betree", {}),
+    *(("betree", {"leaf_capacity": n, "visit_cost": 2}) for n in (1, 2, 3)),
+    ("siena", {}),
     ("pubsub", {}),
     *(("pubsub", {"bucket_size": n, "structure": d}) for n in (1, 2) for d in ("auto", "it", "rbpst", "hash")),
 ]
@@ -66,7 +74,8 @@ class Trial:
         self.tables = [encode_subscriptions([(i, dnf)], self.dictionary) for i, dnf in enumerate(SUBSCRIPTIONS)]
         self.batch = encode_events(EVENTS, self.dictionary)
         empty = SubscriptionTable.empty(self.dictionary)
-        self.engine = cast("Incremental", build_engine(self.name, empty, options))
+        kind = engine_class(self.name)
+        self.engine = updatable(kind, empty, make_options(kind.options_type, self.name, options))
 
     def insert(self, i):
         self.engine.insert(self.tables[i])

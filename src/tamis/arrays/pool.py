@@ -65,6 +65,12 @@ def fits(pool: Pool, c: int) -> bool:
 
 
 @leaf
+def cells_left(pool: Pool) -> int:
+    """Cells never handed out."""
+    return (len(pool.link) << SMALLEST) - int(pool.top[0])
+
+
+@leaf
 def take(pool: Pool, c: int) -> int:
     """The start of a block of class c (`fits` said yes); mutates the pool."""
     start = pool.free[c]

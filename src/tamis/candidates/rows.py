@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
+from tamis.candidates.verify import conjunction_holds
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import FIRST_SET, MISSING, SubscriptionTable
@@ -211,3 +212,30 @@ def unchain(ids: Int32Array, head: Int32Array, link: Int32Array) -> tuple[Int32A
                 n += 1
                 row = link[row]
     return rows[:n].copy(), gone
+
+
+@leaf
+def newly_matched(
+    c: Columns,
+    row: int,
+    sure: bool,
+    e: int,
+    keys: Int64Array,
+    begin: Int32Array,
+    end: Int32Array,
+    last_event: Int64Array,
+) -> bool:
+    """Whether event e, scattered into begin/end, satisfies a row (`sure`: known already) of an owner not yet reported.
+
+    `last_event` int64[owners], mutated: the last event an owner was reported for; of length 0 when none can come twice."""
+    once = len(last_event) == 0
+    owner = c.owners[row]
+    if not once and last_event[owner] == e:
+        return False
+    if not sure and not conjunction_holds(
+        c.first[row], c.last[row], c.attrs, c.ops, c.lo, c.hi, c.sets, keys, begin, end
+    ):
+        return False
+    if not once:
+        last_event[owner] = e
+    return True

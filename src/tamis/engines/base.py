@@ -10,11 +10,17 @@ from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.errors import EngineError, nearest
+from tamis.predicates.text import AUTOMATON
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of an engine; each engine with options of its own subclasses this with defaults for every field."""
+
+    @property
+    def text_structure(self) -> str:
+        """How text patterns are found in values (`predicates/text.py`), by whoever feeds the engine."""
+        return AUTOMATON
 
 
 @dataclass(frozen=True, slots=True)

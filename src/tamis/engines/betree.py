@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 
 from tamis.arrays.jit import kernel
 from tamis.arrays.ordered import float_of
-from tamis.candidates import cuts
+from tamis.candidates.cutting import nodes
+from tamis.candidates.cutting.change import insert_all, remove_all
+from tamis.candidates.cutting.cut import pour, settle
+from tamis.candidates.cutting.domains import CELLS, Domains
+from tamis.candidates.cutting.search import search
 from tamis.candidates.rows import Columns, Rows, arranged, longer
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
@@ -25,6 +29,8 @@ from tamis.errors import EngineError
 from tamis.model.schema import IntDomain
 from tamis.predicates.cover import cover
 
+SMALL = 32  # up to so many conjunctions each change cuts the tree anew, so that its form depends on nothing but them
+
 
 @dataclass(frozen=True, slots=True)
 class BetreeOptions(Options):
@@ -35,7 +41,7 @@ class BetreeOptions(Options):
     visit_cost: int = 4
 
     def __post_init__(self) -> None:
-        for name, least in (("leaf_capacity", 1), ("visit_cost", cuts.WORTH)):
+        for name, least in (("leaf_capacity", 1), ("visit_cost", nodes.WORTH)):
             if getattr(self, name) < least:
                 raise EngineError(f"engine 'betree': {name} = {getattr(self, name)} must be at least {least}")
 
@@ -62,14 +68,14 @@ class Bounds:
                 self.lo[a], self.hi[a] = domain.lo, domain.hi
                 self.texts[a], self.declared[a] = False, True
 
-    def domains(self) -> cuts.Domains:
+    def domains(self) -> Domains:
         """Cells over the ranges."""
         width = self.hi - self.lo
         known = (width > 0) & np.isfinite(width)  # a single constant is one cell, and so is nearly all there is
         base = np.where(known, self.lo, 0.0)
         with np.errstate(over="ignore"):
-            scale = np.divide(cuts.CELLS, width, out=np.zeros(len(width)), where=known)
-        return cuts.Domains(self.texts.copy(), base, scale)
+            scale = np.divide(CELLS, width, out=np.zeros(len(width)), where=known)
+        return Domains(self.texts.copy(), base, scale)
 
     def widen(self, was: "Bounds") -> None:
         """Go as far again beyond an end that moved, so that steady growth causes few rebuilds."""
@@ -78,6 +84,11 @@ class Bounds:
         step = np.where(moved, hi - lo, 0.0)
         lo -= np.where(moved & (lo < was.lo), step, 0.0)
         hi += np.where(moved & (hi > was.hi), step, 0.0)
+
+    def forget(self) -> None:
+        """Keep declared ranges only."""
+        self.lo[~self.declared], self.hi[~self.declared] = np.inf, -np.inf
+        self.texts[~self.declared] = True
 
     def copy(self) -> "Bounds":
         """Arrays of its own."""
@@ -99,7 +110,7 @@ class BetreeEngine:
         self.leading = np.empty(0, np.int32)
         self.bounds = Bounds()
         self.domains = self.bounds.domains()
-        self.tree = cuts.new_cuts(self.capacity)
+        self.tree = nodes.new_cuts(self.capacity)
         self.outside = self.rebuilds = 0
         self.events = self.matches = self.visited = self.checked = 0
 
@@ -107,16 +118,18 @@ class BetreeEngine:
     def build(cls, subscriptions: SubscriptionTable, options: BetreeOptions) -> Self:
         """Cut from the top, with all conjunctions at hand."""
         engine = cls(options)
-        rows = engine._store(subscriptions)
-        measure(
-            engine.rows.columns, rows, engine.bounds.lo, engine.bounds.hi, engine.bounds.texts, engine.bounds.declared
-        )
+        engine._store(subscriptions)
+        engine._measure_anew()
         engine._cut_anew()
         return engine
 
     def insert(self, subscriptions: SubscriptionTable) -> None:
         """Descend and cut what overflows; or rebuild, if too many constants lie outside the domains."""
         rows = self._store(subscriptions)
+        if self.rows.live <= SMALL:
+            self._measure_anew()
+            self._cut_anew()
+            return
         b = self.bounds.copy()
         self.outside += measure(self.rows.columns, rows, b.lo, b.hi, b.texts, b.declared)
         if self.outside > self.rows.live // 10:
@@ -130,23 +143,27 @@ class BetreeEngine:
         done = 0
         fixed = (self.rows.columns, self.leading, self.domains, rows)
         while True:
-            done, short = cuts.insert_all(self.tree, *fixed, done, self.capacity, self.worth)
+            done, short = insert_all(self.tree, *fixed, done, self.capacity, self.worth)
             if done == len(rows) and not short:
                 return
-            self.tree = cuts.enlarged(self.tree, max(short, 1))
+            self.tree = nodes.enlarged(self.tree, max(short, 1))
 
     def remove(self, ids: Int32Array) -> None:
         """Take out, and collapse what has shrunk."""
         rows = self.rows.drop(ids)
-        done = cuts.remove_all(self.tree, rows, 0, self.capacity)
+        if self.rows.live <= SMALL:
+            self._measure_anew()
+            self._cut_anew()
+            return
+        done = remove_all(self.tree, rows, 0, self.capacity)
         while done < len(rows):
-            self.tree = cuts.enlarged(self.tree, self.capacity)
-            done = cuts.remove_all(self.tree, rows, done, self.capacity)
+            self.tree = nodes.enlarged(self.tree, self.capacity)
+            done = remove_all(self.tree, rows, done, self.capacity)
 
     def match(self, events: EventBatch) -> MatchSet:
         """Visit the partitions of the event's attributes and the halves its values touch."""
         given = (events.offsets, events.attrs, events.keys)
-        offsets, ids, work = cuts.search(self.tree, self.rows.columns, self.domains, *given, self.rows.repeating)
+        offsets, ids, work = search(self.tree, self.rows.columns, self.domains, *given, self.rows.repeating)
         self.events += len(events)
         self.matches += len(ids)
         self.visited += int(work[0])
@@ -156,7 +173,7 @@ class BetreeEngine:
     def stats(self) -> EngineStats:
         """Nodes (each with a bucket), the work done, and where the domains come from."""
         details = {
-            "nodes": int(self.tree.top[cuts.LIVE]),
+            "nodes": int(self.tree.top[nodes.LIVE]),
             "nodes_visited": self.visited,
             "domains_declared": int(self.bounds.declared.sum()),
             "domains_from_constants": int((~self.bounds.declared & (self.bounds.lo <= self.bounds.hi)).sum()),
@@ -171,17 +188,23 @@ class BetreeEngine:
         rows = self.rows.add(ordered)
         self.leading = longer(self.leading, self.rows.used)
         self.leading[rows] = leading
-        self.tree = cuts.with_rows(self.tree, self.rows.used)
+        self.tree = nodes.with_rows(self.tree, self.rows.used)
         self.bounds.reach(needed, table.dictionary)
         return rows
+
+    def _measure_anew(self) -> None:
+        b = self.bounds
+        b.forget()
+        measure(self.rows.columns, self.rows.live_rows(), b.lo, b.hi, b.texts, b.declared)
+        self.outside = 0
 
     def _cut_anew(self) -> None:
         rows = self.rows.live_rows()
         self.domains = self.bounds.domains()
-        self.tree = cuts.enlarged(cuts.with_rows(cuts.new_cuts(self.capacity), self.rows.used), len(rows))
-        cuts.pour(self.tree, rows)
-        while short := cuts.settle(self.tree, self.rows.columns, self.leading, self.domains, self.capacity, self.worth):
-            self.tree = cuts.enlarged(self.tree, short)
+        self.tree = nodes.enlarged(nodes.with_rows(nodes.new_cuts(self.capacity), self.rows.used), len(rows))
+        pour(self.tree, rows)
+        while short := settle(self.tree, self.rows.columns, self.leading, self.domains, self.capacity, self.worth):
+            self.tree = nodes.enlarged(self.tree, short)
 
 
 @kernel

@@ -7,7 +7,7 @@ a whole block of properties the event has none of. Each conjunction stands in up
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from tamis.candidates.trees import PresenceForest
+from tamis.candidates.presence.index import PresenceForest
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet

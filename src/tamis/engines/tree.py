@@ -5,7 +5,7 @@ Values are verified at the leaves; conjunctions that ask only for presence and a
 
 from typing import ClassVar, Self
 
-from tamis.candidates.trees import PresenceForest
+from tamis.candidates.presence.index import PresenceForest
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet

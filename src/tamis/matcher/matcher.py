@@ -67,7 +67,7 @@ class Matcher:
         self._kind = engine_class(engine)
         self._options = make_options(self._kind.options_type, engine, options)
         self._dictionary = Dictionary(type=type)
-        self._text = TextIndex(self._dictionary)
+        self._text = TextIndex(self._dictionary, self._options.text_structure)
         self._shapes = ShapeCache(type, limits)
         self._engine: Updatable | None = None
         self._lock = threading.RLock()
@@ -234,7 +234,8 @@ class Matcher:
     def _adopt(self, engine: Saveable, pairs: list[tuple[SubscriptionId, str]], dense: list[int]) -> None:
         """Take over an engine that knows these subscriptions already."""
         self._engine, self._dictionary = engine, engine.dictionary
-        self._text, self._builder = TextIndex(self._dictionary), TableBuilder(self._dictionary)
+        self._text = TextIndex(self._dictionary, self._options.text_structure)
+        self._builder = TableBuilder(self._dictionary)
         size = max(dense, default=-1) + 1
         self._ids, self._filters = [None] * size, [""] * size
         for at, (identifier, text) in zip(dense, pairs, strict=True):

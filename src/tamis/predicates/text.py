@@ -1,18 +1,20 @@
 """Derived attributes: which predicates beyond keys (patterns, string order, `nocase`, huge numbers) a value satisfies.
 
-Per base attribute one Aho-Corasick automaton serves `contains`, `starts with` and `ends with`, RE2 sets serve `matches` and
-`like`, and the few predicates left are tested one by one; each has a twin over case-folded text for `nocase`. Values met
-before are answered from a bounded memo. New predicates are tested one by one until enough of them pay for a rebuild.
+Per base attribute one structure over all patterns serves `contains`, `starts with` and `ends with`: an Aho-Corasick
+automaton, or the suffix search of `arrays/suffixes.py`. RE2 sets serve `matches` and `like`, and the few predicates left are
+tested one by one; each has a twin over case-folded text for `nocase`. Values met before are answered from a bounded memo.
+New predicates are tested one by one until enough of them pay for a rebuild.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import re2
 from ahocorasick_rs import AhoCorasick
 
+from tamis.arrays.suffixes import SuffixSearch
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import TRUE, coarse
@@ -24,13 +26,24 @@ PARTS = frozenset({Op.STARTS, Op.ENDS, Op.CONTAINS})
 PENDING = 64
 MEMO_SIZE, MEMO_TEXT = 65536, 512
 SET_SIZE = 512
+AUTOMATON = "ac"
+
+
+class Finder(Protocol):
+    """Finds patterns in a value."""
+
+    def find(self, value: str) -> Iterable[tuple[int, int, int]]:
+        """(pattern, start, end) of every occurrence."""
+        ...
 
 
 class TextIndex:
-    """Adds derived attributes and exact companions to event batches; follows the dictionary as it grows."""
+    """Adds derived attributes and exact companions to event batches; follows the dictionary as it grows.
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self.dictionary = dictionary
+    `structure` is one of FINDERS."""
+
+    def __init__(self, dictionary: Dictionary, structure: str = AUTOMATON) -> None:
+        self.dictionary, self.finder = dictionary, FINDERS[structure]
         self.bases: dict[int, BaseIndex] = {}
 
     def extend(self, batch: EventBatch) -> EventBatch:
@@ -56,7 +69,7 @@ class TextIndex:
         if ids:
             index = self.bases.get(base)
             if index is None:
-                index = self.bases[base] = BaseIndex(self.dictionary)
+                index = self.bases[base] = BaseIndex(self.dictionary, self.finder)
             pairs = [(derived, TRUE) for derived in index.satisfied(value, ids)]
         companion = self.dictionary.companions.get(base)
         if companion is not None and coarse(value):
@@ -68,10 +81,10 @@ class TextIndex:
 class BaseIndex:
     """The derived predicates of one base attribute."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self.dictionary = dictionary
+    def __init__(self, dictionary: Dictionary, finder: Callable[[list[str]], Finder]) -> None:
+        self.dictionary, self.finder = dictionary, finder
         self.built = self.known = 0
-        self.plain, self.folded = Indexes([]), Indexes([])
+        self.plain, self.folded = Indexes([], finder), Indexes([], finder)
         self.memo: dict[tuple[bool, Scalar], tuple[int, ...]] = {}
 
     def satisfied(self, value: Scalar, ids: list[int]) -> tuple[int, ...]:
@@ -96,15 +109,15 @@ class BaseIndex:
 
     def _rebuild(self, ids: list[int]) -> None:
         predicates = [(i, self.dictionary.derived[i]) for i in ids]
-        self.plain = Indexes([(i, p) for i, p in predicates if not folds(p)])
-        self.folded = Indexes([(i, folded(p)) for i, p in predicates if folds(p)])
+        self.plain = Indexes([(i, p) for i, p in predicates if not folds(p)], self.finder)
+        self.folded = Indexes([(i, folded(p)) for i, p in predicates if folds(p)], self.finder)
         self.built = len(ids)
 
 
 class Indexes:
-    """Automaton, RE2 sets and a remainder over predicates that look at the value as it is given."""
+    """Patterns, RE2 sets and a remainder over predicates that look at the value as it is given."""
 
-    def __init__(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
+    def __init__(self, predicates: Iterable[tuple[int, Predicate]], finder: Callable[[list[str]], Finder]) -> None:
         self.parts: dict[str, list[tuple[Op, int]]] = {}
         self.rest: list[tuple[int, Predicate]] = []
         patterns: list[tuple[int, str]] = []
@@ -117,7 +130,7 @@ class Indexes:
             else:
                 self.rest.append((identifier, predicate))
         self.owners = list(self.parts.values())
-        self.automaton = AhoCorasick(list(self.parts)) if self.parts else None
+        self.finder = finder(list(self.parts)) if self.parts else None
         self.sets = [RegexSet(patterns[i : i + SET_SIZE]) for i in range(0, len(patterns), SET_SIZE)]
 
     def search(self, value: Scalar) -> Iterator[int]:
@@ -129,14 +142,28 @@ class Indexes:
         yield from (i for i, predicate in self.rest if satisfies(predicate, value))
 
     def _parts(self, value: str) -> Iterable[int]:
-        if self.automaton is None:
+        if self.finder is None:
             return ()
         hits: set[int] = set()
-        for part, start, end in self.automaton.find_matches_as_indexes(value, overlapping=True):
+        for part, start, end in self.finder.find(value):
             for op, identifier in self.owners[part]:
                 if op is Op.CONTAINS or (start == 0 if op is Op.STARTS else end == len(value)):
                     hits.add(identifier)
         return hits
+
+
+class Automaton:
+    """Aho-Corasick: one pass over the value, whatever the number of patterns."""
+
+    def __init__(self, patterns: list[str]) -> None:
+        self.automaton = AhoCorasick(patterns)
+
+    def find(self, value: str) -> Iterable[tuple[int, int, int]]:
+        """(pattern, start, end) of every occurrence."""
+        return self.automaton.find_matches_as_indexes(value, overlapping=True)
+
+
+FINDERS: dict[str, Callable[[list[str]], Finder]] = {AUTOMATON: Automaton, "suffix": SuffixSearch}
 
 
 class RegexSet:

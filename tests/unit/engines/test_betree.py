@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from tamis.candidates.cuts import Cuts, span
+from tamis.candidates.cutting.domains import span
+from tamis.candidates.cutting.nodes import Cuts
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import encode_events
 from tamis.encoding.subscriptions import SubscriptionTable, encode_subscriptions
@@ -126,15 +127,6 @@ def test_strings_and_numbers_share_an_attribute():
     )
     found = engine.match(encode_events([{"x": ("s7",)}, {"x": (7,)}, {"x": ("s7", 7)}, {"x": (True,)}], dictionary))
     assert [sorted(found.of(e).tolist()) for e in range(4)] == [[7], [57], [7, 57], []]
-
-
-def test_equal_subscriptions_make_one_large_bucket():
-    dictionary = Dictionary()
-    table = encode_subscriptions([(i, ask(between("x", 1, 2))) for i in range(5000)], dictionary)
-    engine = BetreeEngine.build(table, BetreeOptions())
-    assert engine.stats().details["nodes"] < 40
-    batch = encode_events([{"x": (1,)}, {"x": (3,)}], dictionary)
-    assert np.diff(engine.match(batch).offsets).tolist() == [5000, 0]
 
 
 def test_refuses_senseless_options():

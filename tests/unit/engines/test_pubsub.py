@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from tamis.candidates.structures import HEADER, hull
+from tamis.candidates.buckets.layout import HEADER
+from tamis.candidates.buckets.ways import hull
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import encode_events
 from tamis.encoding.keys import KEY_MAX, KEY_MIN
@@ -13,6 +14,7 @@ from tamis.encoding.subscriptions import SubscriptionTable, encode_subscriptions
 from tamis.engines import pubsub
 from tamis.engines.pubsub import PubsubEngine, PubsubOptions
 from tamis.errors import EngineError
+from tamis.matcher import Matcher
 from tamis.model.event import Event
 from tamis.model.predicate import Op, Predicate
 from tamis.model.schema import IntDomain, PublicationType
@@ -138,6 +140,19 @@ def test_each_attribute_gets_the_structure_that_suits_it():
     assert kinds == {"hash": 1, "it": 1, "rbpst": 2, "ac": 1}  # the title itself is asked nothing
 
 
+@pytest.mark.parametrize("text", ["ac", "suffix"])
+def test_the_structure_of_text_attributes_is_a_choice(text):
+    matcher = Matcher("pubsub", text=text)
+    matcher.subscribe("part", "title contains 'nan'")
+    matcher.subscribe("start", "title starts with 'ban' and price < 5")
+    matcher.subscribe("end", "title ends with 'ana'")
+    matcher.subscribe("not", "not (title contains 'an')")
+    assert sorted(matcher.match({"title": "banana", "price": 4})) == ["end", "part", "start"]
+    assert matcher.match({"title": "kiwi"}) == ["not"]
+    kinds = matcher.stats().details["attributes_by_structure"]
+    assert (kinds[text], {"ac", "suffix"} & kinds.keys()) == (4, {text})
+
+
 def test_rarest_attribute_comes_first_and_the_order_is_renewed(monkeypatch):
     monkeypatch.setattr(pubsub, "FIRST_RANKING", 4)
     dictionary = Dictionary()
@@ -174,24 +189,12 @@ def test_empty_intervals_stand_somewhere_and_match_nothing(structure):
     assert engine.match(encode_events([{"x": (3,)}], dictionary)).ids.tolist() == [1]
 
 
-def test_very_many_equal_subscriptions_share_one_bucket():
-    dictionary = Dictionary()
-    one = encode_subscriptions([(0, ask(between("x", 1, 2), between("y", 3, 4)))], dictionary)
-    table = one.take(np.zeros(60_000, np.int64))
-    table.owners[:] = np.arange(60_000)
-    engine = PubsubEngine.build(table, PubsubOptions())
-    details = engine.stats().details
-    assert (details["structures"], details["largest_bucket"]) == (2, 60_000)
-    batch = encode_events([{"x": (1,), "y": (3,)}, {"x": (1,), "y": (5,)}], dictionary)
-    assert np.diff(engine.match(batch).offsets).tolist() == [60_000, 0]
-    engine.remove(np.arange(0, 60_000, 2, dtype=np.int32))
-    assert np.diff(engine.match(batch).offsets).tolist() == [30_000, 0]
-
-
 def test_refuses_unknown_words():
     with pytest.raises(EngineError, match="profile 'event' is not one of events, balanced, churn"):
         PubsubOptions(profile="event")
     with pytest.raises(EngineError, match="structure 'btree'"):
         PubsubOptions(structure="btree")
+    with pytest.raises(EngineError, match="text 'sufix' is not one of ac, suffix"):
+        PubsubOptions(text="sufix")
     with pytest.raises(EngineError, match="bucket_size = 0"):
         PubsubOptions(bucket_size=0)

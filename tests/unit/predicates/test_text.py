@@ -32,15 +32,17 @@ def predicates(draw):
     return Predicate("a", op, operands, draw(st.booleans()))
 
 
-@pytest.mark.parametrize("pending", [0, 1000], ids=["indexed", "one-by-one"])
-def test_derived_attributes_say_what_the_model_says(pending, monkeypatch):
+@pytest.mark.parametrize(
+    ("pending", "structure"), [(0, "ac"), (0, "suffix"), (1000, "ac")], ids=["automaton", "suffixes", "one-by-one"]
+)
+def test_derived_attributes_say_what_the_model_says(pending, structure, monkeypatch):
     monkeypatch.setattr(module, "PENDING", pending)
 
     @settings(max_examples=300)
     @given(st.lists(predicates(), max_size=8), st.lists(st.lists(values, min_size=1, max_size=2), max_size=3))
     def check(wanted, stream):
         dictionary = Dictionary()
-        index = TextIndex(dictionary)
+        index = TextIndex(dictionary, structure)
         ids = {dictionary.derive(p): p for p in wanted}
         batch = index.extend(encode_events([{"a": tuple(vs)} for vs in stream], dictionary))
         for i, vs in enumerate(stream):

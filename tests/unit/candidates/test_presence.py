@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.candidates.trees import PresenceForest
+from tamis.candidates.presence.index import PresenceForest
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import encode_events
 from tamis.encoding.subscriptions import encode_subscriptions
