@@ -1,16 +1,14 @@
 """The `sql` engine inside a real PostgreSQL."""
 
 import random
-import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.worlds import World, populations, streams
-from tests.support.postgres import binaries, server
 
 from tamis import Matcher
+from tamis.bench.postgres import binaries, private_server
 from tamis.errors import EngineError
 
 pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server binaries on this machine")
@@ -18,10 +16,8 @@ pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server
 
 @pytest.fixture(scope="module")
 def dsn():
-    with tempfile.TemporaryDirectory(prefix="pg") as folder:
-        Path(folder).chmod(0o755)
-        with server(Path(folder)) as address:
-            yield address
+    with private_server() as address:
+        yield address
 
 
 @pytest.mark.parametrize("strategy", ["sequential", "grouping"])

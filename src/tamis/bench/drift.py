@@ -8,15 +8,10 @@ leaves for events once its share of changes has been made; `dynamic` takes up it
 charged alike. Time is processor time: both engines use one thread.
 """
 
-import argparse
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from time import process_time
-from typing import Any
 
-import altair as alt
 import numpy as np
 
 from tamis.encoding.bulk_events import encode_wide
@@ -122,36 +117,3 @@ def refreshed(engine: StaticEngine | DynamicEngine) -> float:
     if isinstance(engine, DynamicEngine):
         engine.refresh()
     return process_time() - began
-
-
-def plot(hours: list[dict[str, Any]], title: str) -> alt.Chart:
-    """Throughput by hour, one line per strategy."""
-    data: Any = {"values": hours}
-    chart: alt.Chart = alt.Chart(data).mark_line(point=True)
-    lines: alt.Chart = chart.encode(
-        x=alt.X("hour:Q", title="simulated hour"),
-        y=alt.Y("events_per_second:Q", title="events per second", scale=alt.Scale(zero=True)),
-        color=alt.Color("strategy:N", title=None),
-    )
-    shown: alt.Chart = lines.properties(title=title, width=560, height=280)
-    return shown
-
-
-def main() -> None:
-    """Run both experiments; raw results as JSON lines, plots as PNG."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--out", type=Path, default=Path("drift"))
-    parser.add_argument("--subscriptions", type=int, default=100_000)
-    parser.add_argument("--hours", type=int, default=60)
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    for drift in DRIFTS:
-        rows = [asdict(hour) for hour in run(drift, given.subscriptions, given.hours)]
-        (given.out / f"{drift.name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        plot(rows, f"drift of {drift.name}: {given.subscriptions:,} subscriptions").save(
-            given.out / f"drift-{drift.name}.png", ppi=120
-        )
-
-
-if __name__ == "__main__":
-    main()

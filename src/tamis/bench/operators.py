@@ -1,13 +1,11 @@
-"""Figures 4 to 8 of paper 003: predicates evaluated per event by each schedule, beside the paper's numbers.
+"""Figures 4 to 8 of paper 003: predicates evaluated per event by each schedule.
 
 Beside the schedules stand two marks: what naive would evaluate without a memo, and a floor, which no schedule can go below
 even if it knew every outcome beforehand.
 """
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,29 +16,13 @@ from tamis.workloads.operators import OperatorWorkload, Popularity, operator_wor
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One point of a figure; `paper` holds the numbers the paper states in words for it."""
+    """One point of a figure."""
 
-    figure: int
     subscriptions: int
     predicates: int
     popularity: Popularity
     alpha: float = 1.0
     longest: int = 5
-    paper: dict[str, int] = field(default_factory=dict)
-
-
-SETTINGS: tuple[Setting, ...] = (
-    *(Setting(4, n, 40_000, "uniform") for n in (2_000, 10_000, 20_000, 40_000, 60_000)),
-    Setting(4, 80_000, 40_000, "uniform", paper={"sequential": 7761, "suborder": 7037}),
-    *(Setting(5, n, 40_000, "zipf") for n in (2_000, 10_000, 20_000, 40_000, 60_000, 80_000)),
-    *(Setting(6, 20_000, n, "zipf") for n in (2_000, 5_000, 10_000, 20_000)),
-    Setting(6, 20_000, 30_000, "zipf", paper={"naive": 16251, "sequential": 3267, "suborder": 1977}),
-    Setting(7, 20_000, 5_000, "zipf", longest=5, paper={"sequential": 1593}),
-    *(Setting(7, 20_000, 5_000, "zipf", longest=n) for n in (7, 9)),
-    Setting(7, 20_000, 5_000, "zipf", longest=11, paper={"sequential": 1784}),
-    Setting(8, 20_000, 5_000, "uniform"),
-    *(Setting(8, 20_000, 5_000, "zipf", alpha=a) for a in (0.8, 1.0, 1.2)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +35,6 @@ class Measured:
     without_memo: float
     floor: float
     matching: float
-
-    def row(self) -> dict[str, Any]:
-        """Flat, for tables and plots."""
-        flat = {**asdict(self.setting), **asdict(self)}
-        del flat["setting"]
-        return flat
 
 
 def measure(setting: Setting, events: int = 50, seed: int = 0) -> Measured:
@@ -130,8 +106,3 @@ def floor(workload: OperatorWorkload, truth: NDArray[np.int8], rounds: int = 30)
         load = np.bincount(false_preds, weight[owner], len(truth))
         weight[open_ones] /= np.maximum.reduceat(load[false_preds], bounds)
     return needed + float(weight.sum())
-
-
-def figures(events: int = 50) -> Iterator[Measured]:
-    """Every point of every figure."""
-    return (measure(setting, events) for setting in SETTINGS)

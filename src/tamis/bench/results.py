@@ -1,11 +1,119 @@
-"""Raw results on disk: one JSON file per run, with what is needed to judge it later."""
+"""Raw results on disk: one JSON file per run, with what is needed to judge it later.
 
+    results/quick/topss-subscriptions/scaling-bit-matrix-1f0c….json
+
+A file holds `rows`: each belongs to a series and has `samples` (repeated measurements) and `values` (measured once). Files of
+another format or made by another version of tamis are named and skipped, never mixed in.
+"""
+
+import hashlib
 import json
 import os
 import platform
-import time
+import re
+import statistics
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from tamis import __version__
+from tamis.errors import DataError
+
+FORMAT = 1
+OK, REFUSED, UNAVAILABLE, FAILED = "ok", "refused", "unavailable", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One engine (or one experiment of another kind) on one workload."""
+
+    suite: str
+    profile: str
+    group: str
+    kind: str
+    label: str
+    engine: str
+    options: dict[str, Any]
+    workload: dict[str, Any]
+    settings: dict[str, Any]
+    seed: int
+    repeat: int = 0
+
+    @property
+    def key(self) -> str:
+        """Names everything that decides the outcome."""
+        told = json.dumps([FORMAT, __version__, asdict(self)], sort_keys=True)
+        return hashlib.blake2b(told.encode(), digest_size=6).hexdigest()
+
+    @property
+    def file(self) -> Path:
+        """Where the result is kept, below the folder of results."""
+        label = re.sub(r"[^a-z0-9]+", "-", self.label.lower()).strip("-")
+        return Path(self.profile) / self.suite / f"{self.group}-{label}-{self.key}.json"
+
+    def __str__(self) -> str:
+        sizes = [f"{k}={v:,}" if isinstance(v, int) else f"{k}={v}" for k, v in self.workload.items() if k != "kind"]
+        return f"{self.suite}/{self.group}: {self.label} ({', '.join(sizes)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run and what came of it; `reason` says why there are no rows."""
+
+    run: Run
+    status: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    reason: str = ""
+    seconds: float = 0.0
+    machine: dict[str, Any] = field(default_factory=dict)
+    started: str = ""
+    tamis: str = __version__
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A row, flattened: parameters of engine, workload and row, per metric its samples, and (matches, µs) by event."""
+
+    run: Run
+    series: str
+    parameters: dict[str, Any]
+    samples: dict[str, list[float]]
+    by_output: list[tuple[int, float]]
+
+    def metric(self, name: str) -> float | None:
+        """The median, or a quantity derived from others."""
+        if name in self.samples:
+            return statistics.median(self.samples[name])
+        return self.derived(name)
+
+    def spread(self, name: str) -> tuple[float, float] | None:
+        """Lowest and highest sample."""
+        found = self.samples.get(name)
+        return (min(found), max(found)) if found else None
+
+    def derived(self, name: str) -> float | None:
+        """Metrics that follow from measured ones."""
+        batch, matches = self.metric_or("batch_us"), self.metric_or("matches_per_event")
+        count = self.metric_or("subscriptions")
+        if name == "us_per_match" and batch and matches:
+            return batch / matches
+        if name == "events_per_s" and batch:
+            return 1e6 / batch
+        if name in ("single_ms", "batch_ms", "build_ms"):
+            base = self.metric_or(name.replace("_ms", "_s" if name == "build_ms" else "_us"))
+            return None if base is None else base * 1e3 if name == "build_ms" else base / 1e3
+        if name in ("bytes_per_subscription", "mib") and (held := self.metric_or("bytes_held")) and count:
+            return held / count if name != "mib" else held / 2**20
+        if name == "stage_mib" and (held := self.metric_or("stage_bytes")) is not None:
+            return held / 2**20
+        if name == "rss_mib" and (rss := self.metric_or("rss_growth_bytes")) is not None:
+            return max(0.0, rss) / 2**20
+        return None
+
+    def metric_or(self, name: str) -> float | None:
+        """A measured metric, if there."""
+        return statistics.median(self.samples[name]) if name in self.samples else None
 
 
 def machine() -> dict[str, Any]:
@@ -26,9 +134,68 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def keep(folder: Path, suite: str, profile: str, rows: list[dict[str, Any]]) -> Path:
-    """Write a run to a file of its own and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{suite}-{profile}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}.json"
-    file.write_text(json.dumps({"suite": suite, "profile": profile, "machine": machine(), "rows": rows}, indent=1))
+def write(folder: Path, result: Result) -> Path:
+    """Keep a result, whole or not at all."""
+    file = folder / result.run.file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(asdict(result), indent=1))
+    part.replace(file)
     return file
+
+
+def read(file: Path) -> Result:
+    """A result, or a DataError that names the file and what is wrong with it."""
+    try:
+        data = json.loads(file.read_text())
+        if data["format"] != FORMAT:
+            raise DataError(f"{file}: result of format {data['format']}, this version reads {FORMAT}")
+        run = Run(**data.pop("run"))
+        return Result(run, **data)
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise DataError(f"{file}: not a result of tamis bench ({type(problem).__name__}: {problem})") from problem
+
+
+def finished(folder: Path, run: Run) -> Result | None:
+    """The result of this very run, if it is there and need not be tried again."""
+    file = folder / run.file
+    try:
+        result = read(file) if file.exists() else None
+    except DataError:
+        return None
+    return result if result is not None and result.status in (OK, REFUSED) else None
+
+
+def read_all(folder: Path, any_version: bool = False) -> tuple[list[Result], list[str]]:
+    """Every result below a folder, and a sentence for each file that was skipped."""
+    if not folder.is_dir():
+        raise DataError(f"there are no results in {folder}; make some with: tamis bench run reference")
+    results, skipped = [], []
+    for file in sorted(folder.rglob("*.json")):
+        try:
+            result = read(file)
+        except DataError as problem:
+            skipped.append(str(problem))
+            continue
+        if result.tamis != __version__ and not any_version:
+            skipped.append(f"{file}: made by tamis {result.tamis}, this is {__version__}")
+        else:
+            results.append(result)
+    return results, skipped
+
+
+def points(results: list[Result]) -> list[Point]:
+    """All rows of all results that have any; repeated runs are pooled."""
+    pooled: dict[str, Point] = {}
+    for result in results:
+        run = replace(result.run, repeat=0)
+        for row in result.rows:
+            series, at = row.get("series", run.label), row.get("at", {})
+            point = pooled.setdefault(
+                json.dumps([run.key, series, at]), Point(run, series, run.options | run.workload | at, {}, [])
+            )
+            values = {name: [value] for name, value in row.get("values", {}).items()}
+            for name, samples in (values | row.get("samples", {})).items():
+                point.samples.setdefault(name, []).extend(samples)
+            point.by_output.extend(row.get("by_output", []))
+    return list(pooled.values())

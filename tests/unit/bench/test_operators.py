@@ -9,10 +9,9 @@ from tamis.workloads.operators import OperatorWorkload, operator_workload
 
 @pytest.mark.parametrize("popularity", ["uniform", "zipf"])
 def test_schedules_between_floor_and_naive(popularity):
-    found = measure(Setting(4, 3000, 1500, popularity), events=10)
+    found = measure(Setting(3000, 1500, popularity), events=10)
     e = found.evaluated
     assert found.floor <= e["popular"] < e["suborder"] < e["sequential"] < e["naive"] < found.without_memo
-    assert found.row()["subscriptions"] == 3000
 
 
 def test_floor_never_exceeds_the_optimum():

@@ -9,7 +9,7 @@ are not rows; conjunctions that have any are finished by `verify`.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class SqlEngine:
         for name, columns in TABLES[self.strategy].items():
             self.database.create(name, columns)
         self.table = SubscriptionTable.empty(table.dictionary)
-        self.live = np.zeros(0, np.bool_)
+        self.live = self.rowless = np.zeros(0, np.bool_)
         self.predicate_ids: dict[tuple[int, bool, int, int], int] = {}
         self.loaded_predicates = 0
         self.events = self.candidates = self.matches = 0
@@ -99,6 +99,7 @@ class SqlEngine:
         sid, attr, inside, lo, hi = owner[row], new.attrs[row], new.ops[row] == IN, new.lo[row], new.hi[row]
         keep, pid = self._predicate_ids(sid, attr, inside, lo, hi)
         counts = np.bincount(sid[keep] - base, minlength=len(new)).astype(np.int32)
+        self.rowless = np.concatenate([self.rowless, counts == 0])
         if self.strategy == "sequential":
             columns = (sid, pid, counts[sid - base] if len(sid) else sid, attr, inside, lo, hi)
             self.database.load("rows", tuple(column[keep] for column in columns))
@@ -131,39 +132,42 @@ class SqlEngine:
         event, row = event[order], row[order]
         columns = (t.offsets, t.attrs, t.ops, t.lo, t.hi, t.sets, events.offsets, events.attrs, events.keys)
         holds = verify_pairs(event, row, *columns, len(t.dictionary))
-        pairs = np.unique(np.stack([event[holds], t.owners[row[holds]]], axis=1), axis=0)
+        event, owner = np.divmod(np.unique((event[holds] << 32) + t.owners[row[holds]]), 1 << 32)
         self.events += len(events)
-        self.candidates += len(event)
-        self.matches += len(pairs)
-        offsets = np.searchsorted(pairs[:, 0], np.arange(len(events) + 1)).astype(np.int64)
-        return MatchSet(offsets, pairs[:, 1].astype(np.int32))
+        self.candidates += len(holds)
+        self.matches += len(event)
+        offsets = np.searchsorted(event, np.arange(len(events) + 1)).astype(np.int64)
+        return MatchSet(offsets, owner.astype(np.int32))
 
     def stats(self) -> EngineStats:
-        """Rows live; the database's own memory is not counted."""
+        """Rows live; bytes are those of the database's tables and of the table kept beside it."""
         owners = self.table.owners[self.live]
         details = {"database": self.database.name, "strategy": self.strategy, "predicates": len(self.predicate_ids)}
-        return EngineStats(
-            len(np.unique(owners)), len(owners), self.table.nbytes, self.events, self.candidates, self.matches, details
-        )
+        held = self.table.nbytes + self.database.bytes_held()
+        counters = (self.events, self.candidates, self.matches)
+        return EngineStats(len(np.unique(owners)), len(owners), held, *counters, details)
 
     def _without_rows(self, events: int) -> tuple[Int64Array, Int64Array]:
         """Conjunctions no query can find because none of their predicates is a row: candidates of every event."""
-        t = self.table
-        row = (t.ops == IN) | (t.ops == OUT)
-        has = np.zeros(len(t), np.bool_)
-        has[np.repeat(np.arange(len(t)), np.diff(t.offsets))[row]] = True
-        rest = np.flatnonzero(self.live & ~has)
+        rest = np.flatnonzero(self.live & self.rowless)
         return np.repeat(np.arange(events), len(rest)), np.tile(rest, events)
 
     def _predicate_ids(
         self, sid: Int32Array, attr: Int32Array, inside: NDArray[np.bool_], lo: Int64Array, hi: Int64Array
     ) -> tuple[NDArray[np.bool_], Int32Array]:
         """Ids shared by equal predicates, and which rows are the first of their (conjunction, predicate)."""
-        keys = np.stack([attr.astype(np.int64), inside.astype(np.int64), lo, hi], axis=1)
-        distinct, where = np.unique(keys, axis=0, return_inverse=True)
+        code = grouped(grouped(grouped(attr, inside), lo), hi)
+        distinct, first, where = np.unique(code, return_index=True, return_inverse=True)
+        columns = (column[first].tolist() for column in (attr, inside, lo, hi))
         known = self.predicate_ids
-        ids = np.array([known.setdefault(tuple(key), len(known)) for key in distinct.tolist()], np.int32)
-        pid = ids[where.reshape(-1)] if len(ids) else np.zeros(0, np.int32)
+        ids = np.array([known.setdefault(key, len(known)) for key in zip(*columns, strict=True)], np.int32)
+        pid = ids[where] if len(distinct) else np.zeros(0, np.int32)
         keep = np.zeros(len(sid), np.bool_)
-        keep[np.unique(np.stack([sid, pid], axis=1), axis=0, return_index=True)[1] if len(sid) else []] = True
+        keep[np.unique(sid.astype(np.int64) * len(known) + pid, return_index=True)[1]] = True
         return keep, pid
+
+
+def grouped(left: NDArray[Any], right: NDArray[Any]) -> Int64Array:
+    """One number for each pair of values, the same for equal pairs."""
+    codes = [np.unique(column, return_inverse=True)[1].astype(np.int64) for column in (left, right)]
+    return codes[0] * (codes[1].max(initial=0) + 1) + codes[1]
