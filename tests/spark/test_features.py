@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 import tests.spark.loudness  # noqa: F401
 
 import tamis.spark as ts
 from tamis.errors import DataError
 from tamis.matcher import Matcher
+from tamis.spark.access import event_hashes, open_access
+from tamis.spark.index import open_index
 
 
 def at(day):
@@ -100,3 +103,44 @@ def test_profile(spark):
     assert 350 <= found.attributes["deep.n"].distinct <= 450
     assert found.rarest_first()[0] == "price"
     assert found.attributes["price"].quantiles[-1] == 49
+
+
+def test_a_profile_decides_the_access_keys(spark, tmp_path):
+    """Of `common = x and rare = y` the rarer attribute is the key, though the constants alone say otherwise."""
+    rows = [(i, f"common = {i} and rare = {i % 3}") for i in range(300)]
+    subscriptions = spark.createDataFrame(rows, "id long, filter string")
+    schema = "event_id long, common long, rare long"
+    data = [(i, i % 4, (i % 3) if i % 100 == 0 else None) for i in range(1000)]
+    events = spark.createDataFrame(data, schema)
+    profile = ts.profile(events)
+    assert profile.statistics()["attributes"]["rare"]["presence"] == 0.01
+    expected = {(i, s) for i, common, rare in data for s in (common,) if rare is not None and rare == s % 3}
+    asked = {}
+    for name, known in (("blind", None), ("informed", profile)):
+        place = tmp_path / name
+        ts.compile_index(subscriptions, place, profile=known)
+        for strategy in ("broadcast", "shuffle"):
+            found = ts.match(events, place, strategy=strategy).collect()
+            assert {tuple(row) for row in found} == expected
+            assert len(found) == len(expected)
+        index = open_index(place / "v000001")
+        batch = ts.EventColumns().encode(events.toArrow().combine_chunks().to_batches()[0], index.dictionary).batch
+        asked[name] = len(event_hashes(batch, open_access(place / "v000001")[0])[0])
+        index.match(batch, np.zeros(len(batch), np.int64))
+        asked[f"{name} candidates"] = index.shards[0].engine.stats().candidates
+    assert asked["informed"] < asked["blind"] / 10
+    assert asked["informed candidates"] <= asked["blind candidates"]
+
+
+def test_engines_built_from_statistics_get_them(spark, tmp_path):
+    subscriptions = spark.createDataFrame([(1, "kind = 'a' and n > 3"), (2, "n = 5")], "id long, filter string")
+    events = spark.createDataFrame(
+        [(i, "a" if i % 2 else "b", i % 7) for i in range(50)], "event_id long, kind string, n long"
+    )
+    found = {}
+    for engine in ("static", "tamis", "scan"):
+        compiled = ts.compile_index(subscriptions, tmp_path / engine, engine=engine, profile=ts.profile(events))
+        assert ("profile" in compiled.manifest.options) == (engine == "static")
+        found[engine] = sorted(map(tuple, ts.match(events, tmp_path / engine).collect()))
+    assert found["static"] == found["tamis"] == found["scan"]
+    assert len(found["scan"]) > 10

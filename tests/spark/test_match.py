@@ -7,7 +7,7 @@ import pytest
 from tests.contract.worlds import event, predicate
 
 import tamis.spark as ts
-from tamis.errors import TamisError
+from tamis.errors import DataError, TamisError
 from tamis.lang.print import show_dnf
 from tamis.matcher import Matcher
 from tamis.model.subscription import Literal
@@ -58,3 +58,34 @@ def test_equals_the_matcher(compiled, strategy):
     assert len(found) == len(pairs)
     assert pairs == expected
     assert pairs
+
+
+@pytest.mark.parametrize("strategy", ["broadcast", "shuffle"])
+def test_matches_are_written_as_files(spark, compiled, tmp_path, strategy):
+    place, events, expected = compiled
+    bad = spark.createDataFrame([(1000, "no object"), (1001, '{"a": 1e999}')], events.schema)
+    options: ts.MatchOptions = {"strategy": strategy, "columns": ts.EventColumns(json=("body",)), "on_error": "keep"}
+    written = ts.write_matches(events.union(bad), place, tmp_path / "found", **options)
+    assert written == ts.Written(len(expected), 2)
+    found = spark.read.parquet(str(tmp_path / "found" / "matches")).collect()
+    assert len(found) == len(expected)
+    assert {(row.event_id, row.subscription_id) for row in found} == expected
+    malformed = spark.read.parquet(str(tmp_path / "found" / "malformed")).collect()
+    assert {row.event_id for row in malformed} == {1000, 1001}
+    assert all(row.error for row in malformed)
+    with pytest.raises(DataError, match="exists already"):
+        ts.write_matches(events, place, tmp_path / "found", **options)
+
+
+def test_a_failed_write_leaves_nothing(spark, compiled, tmp_path):
+    place, events, _ = compiled
+    bad = spark.createDataFrame([(1000, "no object")], events.schema)
+    with pytest.raises(Exception, match="event 1000: not JSON"):
+        ts.write_matches(events.union(bad), place, tmp_path / "found", columns=ts.EventColumns(json=("body",)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_option_is_named(compiled):
+    place, events, _ = compiled
+    with pytest.raises(DataError, match="no option 'stratgy'; did you mean 'strategy'"):
+        ts.match(events, place, stratgy="sql")  # type: ignore[call-arg]

@@ -1,5 +1,7 @@
 """The pipeline as a whole: stages, resumption, report, and what a bad specification says."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 import tamis.spark as ts
@@ -57,6 +59,47 @@ def test_stages_are_run_once_and_resumed(spark, tmp_path, monkeypatch):
     )
     assert f"<td class=n>{matches.count():,}<" in page
     assert run(path)[1] == [f"{stage} skipped" for stage in ("generate", "profile", "compile", "match", "report")]
+
+
+OWN = """
+[pipeline]
+output = "run"
+master = "local[2]"
+partitions = 2
+[subscriptions]
+path = "subscriptions"
+[events]
+path = "events"
+time = "at"
+[compile]
+operators = ["tests.spark.loudness"]
+"""
+
+
+def test_own_data_with_operators_and_validity(spark, tmp_path):
+    day = [datetime(2024, 5, n, tzinfo=UTC) for n in (1, 2, 3)]
+    rows: list[tuple[object, ...]] = [
+        ("loud", "tests_loudness(?n) and ?n > 1", None, None),
+        ("late", "price > 1", day[1], None),
+    ]
+    rows += [("early", "price > 1", None, day[1]), ("bad", "price >", None, None)]
+    schema = "id string, filter string, valid_from timestamp, valid_until timestamp"
+    spark.createDataFrame(rows, schema).write.parquet(str(tmp_path / "subscriptions"))
+    events = [
+        (1, day[0], 5.0, "hey!!"),
+        (2, day[2], 5.0, "hey"),
+        (3, day[0], float("nan"), "hey!!"),
+        (4, day[0], 0.0, ""),
+    ]
+    schema = "event_id long, at timestamp, price double, text string"
+    spark.createDataFrame(events, schema).write.parquet(str(tmp_path / "events"))
+    report, told = run(write(tmp_path, OWN))
+    assert told == [f"{stage} done" for stage in ("generate", "profile", "compile", "match", "report")]
+    found = spark.read.parquet(str(tmp_path / "run" / "found" / "matches")).collect()
+    assert sorted(map(tuple, found)) == [(1, "early"), (1, "loud"), (2, "late")]
+    malformed = spark.read.parquet(str(tmp_path / "run" / "found" / "malformed")).collect()
+    assert [row.event_id for row in malformed] == [3]
+    assert "<th>Quarantined subscriptions<td class=n>1<" in report.read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """`tamis pipeline`: generate, profile, compile, match and report in bulk, on Spark."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.errors import DataError
+from tamis.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,8 +61,8 @@ def run(
 def bench(
     subscriptions: Annotated[int, typer.Option(min=1, help="How many to compile.")] = 100_000,
     events: Annotated[int, typer.Option(min=1, help="How many to match.")] = 100_000,
-    baseline: Annotated[int, typer.Option(min=1, help="Events and subscriptions of the baselines.")] = 1000,
-    master: Annotated[str, typer.Option(help="A Spark master on this machine.")] = "local[2]",
+    baseline: Annotated[int, typer.Option(min=0, help="Events and subscriptions of the baselines; 0: none.")] = 10_000,
+    master: Annotated[str, typer.Option(help="local[N]: how many cores to use.")] = "local[2]",
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "2g",
     engine: Annotated[str | None, typer.Option(help="An engine; the default one otherwise.")] = None,
     place: Annotated[Path | None, typer.Option(help="A directory for the data; a temporary one otherwise.")] = None,
@@ -76,22 +77,27 @@ def bench(
     import json
     import tempfile
 
+    from tamis.bench.results import machine
     from tamis.spark import Workload, local_session
-    from tamis.spark.measure import measure
+
+    try:
+        from tamis.spark.measure import Bench
+    except ModuleNotFoundError as problem:
+        raise MissingExtra("tamis pipeline bench", "bench") from problem
 
     where = place or Path(tempfile.mkdtemp(prefix="tamis-bench-"))
-    chosen = {"engine": engine} if engine else {}
-    figures = measure(
-        local_session(master, memory),
-        where,
-        Workload(),
-        subscriptions,
-        events,
-        texts=texts,
-        baseline=baseline,
-        engine=chosen,
-    )
-    typer.echo(json.dumps(figures, indent=1))
+    spark = local_session(master, memory)
+    options = {"engine": engine} if engine else {}
+    found = Bench(spark, where, Workload(), subscriptions, events, cores_of(master), options).run(texts, baseline)
+    typer.echo(json.dumps({"machine": machine(), **found}, indent=1))
+
+
+def cores_of(master: str) -> int:
+    """How many cores a local master uses."""
+    found = re.fullmatch(r"local\[(\d+)\]", master)
+    if found is None:
+        raise DataError(f"--master is local[N] here, with a number of cores, not {master!r}")
+    return int(found[1])
 
 
 class Display:

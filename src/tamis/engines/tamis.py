@@ -47,11 +47,13 @@ ONLY, NONE_DEAD, NO_SCRATCH = np.zeros(1, np.int32), np.zeros(0, np.uint8), np.z
 @dataclass(frozen=True, slots=True)
 class TamisOptions(Options):
     """threads: how many share a batch. merge: `background`, `inline` (within the insert that makes it due) or `never`.
-    merge_least: conjunctions the delta holds at least before a merge."""
+    merge_least: conjunctions the delta holds at least before a merge. sample: events that keys are chosen for when the
+    index is built; without them the constants are all there is to go by."""
 
     threads: int = 1
     merge: str = "background"
     merge_least: int = MERGE_LEAST
+    sample: EventBatch | None = None
 
 
 DEFAULTS = TamisOptions()
@@ -118,7 +120,9 @@ class TamisEngine:
     def build(cls, subscriptions: SubscriptionTable, options: Options) -> Self:
         """Index everything."""
         assert isinstance(options, TamisOptions)
-        return cls(subscriptions.dictionary, new_base(subscriptions, NO_SAMPLE, subscriptions.owners), options)
+        events = options.sample
+        sample = NO_SAMPLE if events is None else Sample(len(events), events.attrs, events.keys)
+        return cls(subscriptions.dictionary, new_base(subscriptions, sample, subscriptions.owners), options)
 
     def insert(self, subscriptions: SubscriptionTable) -> None:
         """Append to the delta; may start a merge."""

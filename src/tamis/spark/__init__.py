@@ -21,7 +21,8 @@ except ImportError as problem:
 from tamis.spark.compile import Compiled, compile_index
 from tamis.spark.frames import EventColumns
 from tamis.spark.generate import Workload, generate_events, generate_predicates, generate_subscriptions
-from tamis.spark.match import Plan, match, plan
+from tamis.spark.match import MatchOptions, Plan, match, plan
+from tamis.spark.output import Written, write_matches
 from tamis.spark.profile import Profile, profile
 from tamis.spark.session import local_session
 from tamis.spark.stream import JSON_EVENTS, backfill, json_events, match_stream, read_output
@@ -30,9 +31,11 @@ __all__ = [
     "JSON_EVENTS",
     "Compiled",
     "EventColumns",
+    "MatchOptions",
     "Plan",
     "Profile",
     "Workload",
+    "Written",
     "backfill",
     "compile_index",
     "generate_events",
@@ -45,4 +48,5 @@ __all__ = [
     "plan",
     "profile",
     "read_output",
+    "write_matches",
 ]

@@ -1,22 +1,27 @@
 """Access keys: the one key under which a conjunction is filed for the `shuffle` strategy, and the keys an event asks for.
 
-An event can satisfy a conjunction only if it carries the conjunction's access key: an equality (attribute, value) if there is
-one, else the presence of one of its attributes, else nothing at all. Keys hash to buckets; a bucket's conjunctions and the
-events that ask for one of its keys meet in one task. Keys that many conjunctions share are *hot*: their conjunctions are
-copied to several salts of the bucket, and each event goes to one of them.
+An event can satisfy a conjunction only if it carries the conjunction's access key: an equality (attribute, value) or the
+presence of one of its attributes, whichever is rarer, or nothing at all if it has neither. Keys hash to buckets; a
+bucket's conjunctions and the events that ask for one of its keys meet in one task. Keys that many conjunctions share are
+*hot*: their conjunctions are copied to several salts of the bucket, and each event goes to one of them.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.encoding.columns import Mask, changes
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.subscriptions import IN, MISSING, SubscriptionTable
+from tamis.spark.layout import PROFILE
+from tamis.spark.profile import Profile
 
 UInt64 = np.uint64
+Floats = NDArray[np.float64]
 NOTHING = np.int64(-1)
 HOT = 0.01
 BITS = 20
@@ -49,6 +54,13 @@ class Access:
         return Access(used, hot)
 
 
+@lru_cache(maxsize=2)
+def open_access(directory: Path) -> tuple[Access, Profile | None]:
+    """The access of a version and the profile its keys were chosen under, once per process."""
+    place = directory / PROFILE
+    return Access.load(directory), Profile.load(place) if place.exists() else None
+
+
 def mixed(attrs: Int64Array, keys: Int64Array) -> Int64Array:
     """Non-negative hashes of (attribute, key) pairs, the same on every machine."""
     x = attrs.astype(UInt64) * UInt64(0x9E3779B97F4A7C15) ^ keys.astype(np.int64).view(UInt64)
@@ -62,26 +74,42 @@ def presence(attrs: Int64Array) -> Int64Array:
     return mixed(attrs + (1 << 32), np.zeros(len(attrs), np.int64))
 
 
-def conjunction_hashes(table: SubscriptionTable) -> Int64Array:
-    """The hash of each conjunction's access key; of its equalities the one on the attribute with most constants."""
+def conjunction_hashes(table: SubscriptionTable, profile: Profile | None = None) -> Int64Array:
+    """The hash of each conjunction's access key: the equality or the presence that fewest events are expected to have."""
     owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
     attrs = table.attrs.astype(np.int64)
     equal = (table.ops == IN) & (table.lo == table.hi)
-    constants = np.unique(np.column_stack([attrs[equal], table.lo[equal]]), axis=0)[:, 0] if equal.any() else attrs[:0]
-    variety = np.bincount(constants, minlength=int(attrs.max(initial=0)) + 1)
-    rank = np.where(equal, 1 + variety[attrs] if len(attrs) else 0, np.where(table.ops == MISSING, -1, 0))
-    order = np.lexsort((-rank, owner))
+    value, present = chances(table, equal, profile)
+    chance = np.where(equal, value[attrs], np.where(table.ops == MISSING, np.inf, present[attrs]))
+    order = np.lexsort((chance, owner))
     best = order[changes(owner[order])]
-    best = best[rank[best] >= 0]
+    best = best[np.isfinite(chance[best])]
     found = np.full(len(table), mixed(np.array([NOTHING]), np.zeros(1, np.int64))[0])
     by_value = mixed(attrs[best], table.lo[best])
     found[owner[best]] = np.where(equal[best], by_value, presence(attrs[best]))
     return found
 
 
-def access_of(table: SubscriptionTable) -> Access:
+def chances(table: SubscriptionTable, equal: Mask, profile: Profile | None) -> tuple[Floats, Floats]:
+    """By attribute, the expected share of events that have a given value of it, and that have it at all.
+
+    An attribute the profile does not know is taken to be everywhere, with as many values as there are constants.
+    """
+    constants = np.unique(np.column_stack([table.attrs[equal], table.lo[equal]]), axis=0)[:, 0]
+    variety = np.bincount(constants, minlength=len(table.dictionary))
+    value: Floats = np.asarray(1.0 / (1.0 + variety), np.float64)
+    present: Floats = np.ones(len(variety))
+    if profile is not None:
+        for name in profile.attributes.keys() & table.dictionary.ids.keys():
+            attribute = table.dictionary.ids[name]
+            present[attribute] = profile.presence(name)
+            value[attribute] = present[attribute] / max(1.0, profile.attributes[name].distinct)
+    return value, present
+
+
+def access_of(table: SubscriptionTable, profile: Profile | None = None) -> Access:
     """Which hashes the conjunctions of a table use, and which of them too often."""
-    hashes, counts = np.unique(conjunction_hashes(table), return_counts=True)
+    hashes, counts = np.unique(conjunction_hashes(table, profile), return_counts=True)
     used = np.zeros(1 << BITS, bool)
     used[hashes & ((1 << BITS) - 1)] = True
     return Access(used, hashes[counts > max(64, HOT * len(table))])

@@ -28,10 +28,11 @@ from tamis.errors import DataError, nearest
 from tamis.model.limits import Limits
 from tamis.model.schema import PublicationType
 from tamis.spark.access import Access, access_of
-from tamis.spark.layout import DICTIONARY, QUARANTINE, TASKS, Manifest, next_version, publish
+from tamis.spark.layout import DICTIONARY, PROFILE, QUARANTINE, TASKS, Manifest, next_version, publish
 from tamis.spark.merge import load_maps, merge_into, renumber, save_maps
-from tamis.spark.parts import VALIDITY, Reading, read_part_table
-from tamis.spark.storage import read_ids, save_engine, save_ids, save_table
+from tamis.spark.parts import Reading, read_part_table
+from tamis.spark.profile import Profile
+from tamis.spark.storage import VALIDITY, read_ids, save_engine, save_ids, save_table
 
 SHARD = 4_000_000
 PART_COLUMNS = (
@@ -66,11 +67,13 @@ def compile_index(
     partitions: int | None = None,
     shard_size: int = SHARD,
     operators: Sequence[str] = (),
+    profile: Profile | None = None,
 ) -> Compiled:
     """Compile (id, filter) rows, or one row per predicate (`encoding/bulk_subscriptions.py`, with `id` for the
     subscription), into the next version of `index`. `valid_from` and `valid_until` columns are kept and honoured.
-    `operators` names modules that declare operators; workers import them."""
-    make_options(engine_class(engine).options_type, engine, options or {})
+    `operators` names modules that declare operators; workers import them. `profile` tells what events look like: access
+    keys are chosen so that few of them meet."""
+    options = informed(engine, options or {}, profile)
     id_type, rows = check_columns(subscriptions)
     spark, index = subscriptions.sparkSession, Path(index).absolute()
     version = next_version(index)
@@ -83,14 +86,16 @@ def compile_index(
     parts = subscriptions.repartition(shares, "id").mapInArrow(read, PART_COLUMNS).collect()
     merge_parts(staging, directory, [row.part for row in parts], type)
     groups = sharded([(row.part, row.subscriptions) for row in parts], shard_size)
-    built = build_shards(spark, staging, directory, groups, engine, options or {})
+    if profile is not None:
+        profile.save(directory / PROFILE)
+    built = build_shards(spark, staging, directory, groups, engine, options)
     Access.merged([Access.load(directory / row.shard) for row in built]).save(directory)
     if any(row.quarantined for row in parts):
         keep_quarantine(staging, directory, [row.part for row in parts if row.quarantined])
     manifest = Manifest(
         version=version,
         engine=engine,
-        options=options or {},
+        options=options,
         id_type=id_type,
         subscriptions=sum(row.subscriptions for row in parts),
         conjunctions=sum(row.conjunctions for row in parts),
@@ -107,6 +112,16 @@ def compile_index(
     manifest.write(directory)
     publish(index, version)
     return Compiled(str(index), manifest)
+
+
+def informed(engine: str, options: dict[str, Any], profile: Profile | None) -> dict[str, Any]:
+    """The options of an engine, checked; one that is built from a profile gets the statistics."""
+    kind = engine_class(engine).options_type
+    wanted = kind.__dataclass_fields__.get("profile")
+    if profile is not None and wanted is not None and wanted.default is None:
+        options = {"profile": profile.statistics(), **options}
+    make_options(kind, engine, options)
+    return options
 
 
 def check_columns(subscriptions: DataFrame) -> tuple[str, bool]:
@@ -169,6 +184,7 @@ def build_shard(
 ) -> int:
     """Renumber and join parts into one shard; returns its size in bytes."""
     common = load_dictionary(directory / DICTIONARY)
+    profile = Profile.load(directory / PROFILE) if (directory / PROFILE).exists() else None
     tables, ids = [SubscriptionTable.empty(common)], [read_ids(staging / part) for part in parts]
     tasks: list[pa.Table] = []
     count, subscriptions = sum(len(part) for part in ids), 0
@@ -185,8 +201,8 @@ def build_shard(
     fresh.mkdir()
     whole = SubscriptionTable.concat(tables)
     save_table(whole, fresh)
-    save_engine(whole, engine, options, fresh)
-    access_of(whole).save(fresh)
+    save_engine(whole, engine, options, fresh, profile)
+    access_of(whole, profile).save(fresh)
     if tasks:
         pq.write_table(pa.concat_tables(tasks), fresh / TASKS)
     save_ids(pa.Table.from_batches(ids) if ids else pa.table({"id": pa.array([], pa.string())}), fresh)

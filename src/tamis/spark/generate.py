@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tamis.encoding.keys import Int64Array
 from tamis.errors import DataError
 from tamis.spark.access import mixed
-from tamis.spark.broadcast import Batches
+from tamis.spark.request import Batches
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.saved import load_dictionary
@@ -21,25 +22,22 @@ from tamis.engines.operators import OperatorStage
 from tamis.lang.shapes import ShapeCache
 from tamis.model.event import Event
 from tamis.predicates.text import TextIndex
-from tamis.spark.layout import DICTIONARY, TASKS, Manifest, current_version
+from tamis.spark.layout import DICTIONARY, TASKS, Manifest
 from tamis.spark.parts import import_all, operator_terms
-from tamis.spark.storage import as_micros, load_table, open_engine, read_ids
+from tamis.spark.storage import load_table, open_engine, read_ids, validity
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A part of the subscription set. ids[dense] is the user's id; valid_from/valid_until are microseconds, if kept; dense
-    ids beyond are tasks of the operator stage."""
+    """A part of the subscription set. ids[dense] is the user's id, valid[:, dense] its validity in microseconds, if kept;
+    dense ids beyond are tasks of the operator stage."""
 
     engine: Engine
     ids: pa.Array
-    valid_from: Int64Array | None
-    valid_until: Int64Array | None
+    valid: Int64Array | None
     stage: OperatorStage
 
-    def match(
-        self, batch: EventBatch, times: Int64Array | None, events: Sequence[Event]
-    ) -> tuple[Int64Array, pa.Array]:
+    def match(self, batch: EventBatch, times: Int64Array, events: Sequence[Event]) -> tuple[Int64Array, pa.Array]:
         """(event index, subscription id) columns of all matches valid at the events' times."""
         found = self.engine.match(batch)
         if len(self.stage):
@@ -47,9 +45,9 @@ class Shard:
             asked = set(rows[dense >= len(self.ids)].tolist())
             found = self.stage.decide([events[i] if i in asked else {} for i in range(len(batch))], found)
         rows, dense = found.pairs()
-        if self.valid_from is not None and self.valid_until is not None and times is not None:
+        if self.valid is not None:
             at = times[rows]
-            kept = (self.valid_from[dense] <= at) & (at < self.valid_until[dense])
+            kept = (self.valid[0, dense] <= at) & (at < self.valid[1, dense])
             rows, dense = rows[kept], dense[kept]
         return rows, self.ids.take(pa.array(dense))
 
@@ -59,14 +57,11 @@ class Index:
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.manifest = directory, Manifest.read(directory)
-        self.dictionary = load_dictionary(directory / DICTIONARY)
-        self.text = TextIndex(self.dictionary)
+        self.dictionary, self.text = open_words(directory)
         import_all(self.manifest.operators)
         self.shards = [self.open_shard(directory / name) for name in self.manifest.shards]
 
-    def match(
-        self, batch: EventBatch, times: Int64Array | None, events: Sequence[Event] = ()
-    ) -> tuple[Int64Array, pa.Array]:
+    def match(self, batch: EventBatch, times: Int64Array, events: Sequence[Event] = ()) -> tuple[Int64Array, pa.Array]:
         """(event index, subscription id) columns over all shards. `events` are looked at only where operators need them."""
         extended = self.text.extend(batch)
         parts = [shard.match(extended, times, events) for shard in self.shards]
@@ -80,10 +75,8 @@ class Index:
         ids = read_ids(directory)
         table = load_table(directory, self.dictionary)
         engine = open_engine(table, self.manifest.engine, self.manifest.options, directory)
-        start, end = (
-            as_micros(ids, name) if self.manifest.validity else None for name in ("valid_from", "valid_until")
-        )
-        return Shard(engine, ids.column("id"), start, end, self.open_stage(directory, len(ids)))
+        valid = validity(ids) if self.manifest.validity else None
+        return Shard(engine, ids.column("id"), valid, self.open_stage(directory, len(ids)))
 
     def open_stage(self, directory: Path, first: int) -> OperatorStage:
         """The operators of a shard's tasks, whose dense ids start at `first`."""
@@ -96,11 +89,13 @@ class Index:
 
 
 @lru_cache(maxsize=2)
-def open_version(index: str, version: str) -> Index:
+def open_index(directory: Path) -> Index:
     """A version of an index, opened once per process; the two used last stay open."""
-    return Index(Path(index) / version)
+    return Index(directory)
 
 
-def open_index(index: str | Path, version: str | None = None) -> Index:
-    """The current version of an index, or the one named."""
-    return open_version(str(index), version or current_version(index))
+@lru_cache(maxsize=2)
+def open_words(directory: Path) -> tuple[Dictionary, TextIndex]:
+    """The dictionary of a version and its text predicates, for tasks that need no more; likewise once per process."""
+    dictionary = load_dictionary(directory / DICTIONARY)
+    return dictionary, TextIndex(dictionary)

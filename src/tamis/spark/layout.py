@@ -5,6 +5,7 @@
       v000001/
         manifest.json          format, counts, engine, shards
         dictionary.arrow
+        profile.json           what was known of the events (if anything)
         quarantine/            subscriptions that could not be compiled, as Parquet (if any)
         shard-00000/           one self-contained part of the subscription set
 
@@ -21,7 +22,7 @@ from tamis.errors import StorageError
 
 FORMAT = 1
 CURRENT, MANIFEST, DICTIONARY, QUARANTINE = "CURRENT", "manifest.json", "dictionary.arrow", "quarantine"
-TASKS = "tasks.parquet"
+TASKS, PROFILE = "tasks.parquet", "profile.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,31 @@
 """Matching in bulk: DataFrames in, a DataFrame (event_id, subscription_id) out, by the strategy that suits the sizes."""
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from tamis.encoding.saved import load_dictionary
-from tamis.errors import DataError
+from tamis.errors import DataError, nearest
 from tamis.model.limits import Limits
 from tamis.spark import broadcast, shuffle, sql
 from tamis.spark.compile import compile_index
 from tamis.spark.frames import EventColumns
 from tamis.spark.layout import DICTIONARY, Manifest, current_version
+from tamis.spark.request import Request
 
-STRATEGIES = {
+STRATEGIES: dict[str, Callable[[DataFrame, Request], DataFrame]] = {
     "broadcast": broadcast.matches,
     "shuffle": shuffle.matches,
     "sql": sql.sequential,
     "sql-grouping": sql.grouping,
 }
+MEMORY = 8 << 30
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,41 +48,78 @@ class Plan:
         )
 
 
-def match(
-    events: DataFrame,
-    subscriptions: DataFrame | str | Path,
-    *,
-    strategy: str = "auto",
-    columns: EventColumns = EventColumns(),
-    on_error: str = "raise",
-    now: datetime | None = None,
-    limits: Limits = Limits(),
-    memory: int = 8 << 30,
-    version: str | None = None,
-    **compile_options: Any,
-) -> DataFrame:
+class MatchOptions(TypedDict, total=False):
+    """How to match.
+
+    strategy  `auto` (by size), `broadcast`, `shuffle`, `sql` or `sql-grouping`
+    columns   how events lie in their columns
+    on_error  what a malformed event does: `raise` fails the job, `drop` leaves it out, `keep` tells it with its error
+    now       the moment held against the validity of subscriptions where events have no time column
+    limits    what an event may hold
+    memory    bytes a node may spend on a mapped index
+    version   one of the index's versions; the current one otherwise
+    compile   options of `compile_index`, when subscriptions are given as a DataFrame
+    """
+
+    strategy: str
+    columns: EventColumns
+    on_error: str
+    now: datetime | None
+    limits: Limits
+    memory: int
+    version: str | None
+    compile: dict[str, Any]
+
+
+def match(events: DataFrame, subscriptions: DataFrame | str | Path, **options: Unpack[MatchOptions]) -> DataFrame:
     """Every (event_id, subscription_id) pair where the event satisfies the subscription.
 
-    `subscriptions` is a DataFrame or the directory of a compiled index. `on_error` says what a malformed event does: `raise`
-    fails the job, `drop` leaves it out, `keep` adds a column `error` and one row per malformed event. Subscriptions with
-    a validity are held against the event's time column, or `now`. `memory` is what a node may spend on a mapped index,
-    `version` one of the index's versions (the current one).
+    `subscriptions` is a DataFrame or the directory of a compiled index; `MatchOptions` lists the options. With
+    on_error="keep" there is a column `error` and one row per malformed event.
     """
-    index = prepared(events, subscriptions, limits, compile_options)
-    chosen = plan(events, index, strategy=strategy, columns=columns, memory=memory, version=version)
-    if on_error not in ("raise", "drop", "keep"):
-        raise DataError(f"on_error is raise, drop or keep, not {on_error!r}")
-    moment = now or datetime.now(UTC)
-    at = (moment - EPOCH) // (datetime.resolution)
-    kind = events.schema[columns.id].dataType.simpleString()
-    schema = f"event_id {kind}, subscription_id {chosen.manifest.id_type}, error string"
-    whole = chosen.manifest.tasks > 0  # an operator may look at any attribute
-    pruned = events if whole else columns.prune(events, attribute_names(index, chosen.manifest))
-    run = STRATEGIES[chosen.strategy]
-    found = run(pruned, index, chosen.manifest.version, columns, schema, limits, on_error == "raise", at)
+    chosen, request, read = prepare(events, subscriptions, options)
+    return answer(chosen, request, read, options.get("on_error", "raise"))
+
+
+def answer(chosen: Plan, request: Request, events: DataFrame, on_error: str) -> DataFrame:
+    """What the strategy finds, with malformed events as asked."""
+    found = STRATEGIES[chosen.strategy](events, request)
     if on_error == "keep":
         return found
     return found.where(f.col("error").isNull()).drop("error") if on_error == "drop" else found.drop("error")
+
+
+def prepare(
+    events: DataFrame, subscriptions: DataFrame | str | Path, options: MatchOptions
+) -> tuple[Plan, Request, DataFrame]:
+    """The plan of a match, what its strategy is asked, and the event columns it reads."""
+    for name in options:
+        if name not in MatchOptions.__annotations__:
+            known = MatchOptions.__annotations__
+            raise DataError(f"a match has no option {name!r}{nearest(name, known)} (options: {', '.join(known)})")
+    on_error, limits = options.get("on_error", "raise"), options.get("limits", Limits())
+    if on_error not in ("raise", "drop", "keep"):
+        raise DataError(f"on_error is raise, drop or keep, not {on_error!r}")
+    columns, now = options.get("columns", EventColumns()), options.get("now") or datetime.now(UTC)
+    index = prepared(subscriptions, limits, options.get("compile", {}))
+    chosen = plan(
+        events,
+        index,
+        strategy=options.get("strategy", "auto"),
+        columns=columns,
+        memory=options.get("memory", MEMORY),
+        version=options.get("version"),
+    )
+    request = Request(
+        directory=Path(index).absolute() / chosen.manifest.version,
+        manifest=chosen.manifest,
+        columns=columns,
+        event_id_type=events.schema[columns.id].dataType.simpleString(),
+        limits=limits,
+        strict=on_error == "raise",
+        now=(now - EPOCH) // datetime.resolution,
+    )
+    return chosen, request, events.select([events[f"`{name}`"] for name in chosen.columns])
 
 
 def plan(
@@ -88,7 +128,7 @@ def plan(
     *,
     strategy: str = "auto",
     columns: EventColumns = EventColumns(),
-    memory: int = 8 << 30,
+    memory: int = MEMORY,
     version: str | None = None,
 ) -> Plan:
     """What `match` would do."""
@@ -109,7 +149,7 @@ def plan(
     return Plan("shuffle", f"the index ({size}) exceeds the {room} a node may spend on it", manifest, read)
 
 
-def prepared(events: DataFrame, subscriptions: DataFrame | str | Path, limits: Limits, options: dict[str, Any]) -> str:
+def prepared(subscriptions: DataFrame | str | Path, limits: Limits, options: dict[str, Any]) -> str:
     """The directory of an index: the one given, or a new one compiled in a temporary place."""
     if not isinstance(subscriptions, DataFrame):
         return str(Path(subscriptions).absolute())

@@ -1,89 +1,141 @@
-"""What the pipeline costs on this machine: compile, match from Parquet to Parquet, the kernel alone, and the baselines."""
+"""What the pipeline costs on this machine: compile, match from Parquet to Parquet, where its time goes, and the baselines."""
 
 import shutil
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import psutil
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from tamis.spark.broadcast import SLICE, matcher
 from tamis.spark.compile import compile_index
 from tamis.spark.frames import EventColumns
 from tamis.spark.generate import Workload, generate_events, generate_predicates, generate_subscriptions
-from tamis.spark.index import Index
+from tamis.spark.index import Index, open_index
 from tamis.spark.layout import current_version
-from tamis.spark.match import match
+from tamis.spark.match import match, prepare
+from tamis.spark.memory import Memory
+from tamis.spark.output import write_matches
+from tamis.spark.profile import profile
+from tamis.spark.request import Batches, Request
 
 COLUMNS = EventColumns(spread=("attributes",))
-SAMPLE = 4000
+FILES, SHAPES = 16, 50
+SAMPLE = 8000
+Figures = dict[str, Any]
 
 
-@dataclass
-class Memory:
-    """Samples the processes below this one while something runs; figures in MiB."""
+@dataclass(frozen=True)
+class Bench:
+    """A measurement: a session, a place for its data, what to generate, and how much."""
 
-    driver: float = 0.0
-    workers: int = 0
-    resident: float = 0.0
-    proportional: float = 0.0
-    mapped: float = 0.0
-    mapped_proportional: float = 0.0
-    _stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    spark: SparkSession
+    place: Path
+    workload: Workload
+    subscriptions: int
+    events: int
+    cores: int
+    options: dict[str, Any]
 
-    def __enter__(self) -> "Memory":
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
+    def run(self, texts: bool, baseline: int) -> Figures:
+        """Everything the sizing page needs, as plain figures."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        found: Figures = {"subscriptions": self.subscriptions, "events": self.events, "cores": self.cores}
+        found |= {"workload": asdict(self.workload)}
+        self.write("events", generate_events(self.spark, self.workload, self.events, FILES))
+        found |= self.compile_rows()
+        found |= self.compile_texts() if texts else {}
+        found |= self.match()
+        found |= self.breakdown()
+        return found | (self.baselines(baseline) if baseline else {})
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+    def write(self, name: str, frame: DataFrame) -> None:
+        """Keep generated rows, so that what is measured starts from files."""
+        frame.write.mode("overwrite").parquet(str(self.place / name))
 
-    def _watch(self) -> None:
-        while not self._stop.wait(0.5):
-            self.driver = max(self.driver, psutil.Process().memory_info().rss / 2**20)
-            workers = [p for p in psutil.Process().children(recursive=True) if is_worker(p)]
-            maps = [about_index(p.pid) for p in workers]
-            total = sum(resident for _, resident, _, _ in maps)
-            if total > self.resident:
-                self.workers, self.resident = len(workers), total
-                self.proportional = sum(own for own, *_ in maps)
-                self.mapped = sum(mapped for *_, mapped, _ in maps)
-                self.mapped_proportional = sum(shared for *_, shared in maps)
+    def read(self, name: str) -> DataFrame:
+        """What `write` kept."""
+        return self.spark.read.parquet(str(self.place / name))
+
+    def compile_rows(self) -> Figures:
+        """Compile predicate rows under the statistics of the events."""
+        self.write("predicates", generate_predicates(self.spark, self.workload, self.subscriptions, FILES))
+        looking, seen = timed(lambda: profile(self.read("events").limit(SAMPLE), COLUMNS))
+        with Memory() as memory:
+            seconds, compiled = timed(
+                lambda: compile_index(self.read("predicates"), self.place / "index", profile=seen, **self.options)
+            )
+        size = sum(file.stat().st_size for file in (self.place / "index").rglob("*") if file.is_file())
+        about = {"profile_s": looking, "compile_rows_s": seconds, "index_mib": size / 2**20}
+        return about | {"engine": compiled.manifest.engine} | memory.figures("compile_rows")
+
+    def compile_texts(self) -> Figures:
+        """Compile the same number of subscriptions from text of a few shapes."""
+        shaped = replace(self.workload, shapes=SHAPES)
+        self.write("texts", generate_subscriptions(self.spark, shaped, self.subscriptions, FILES))
+        with Memory() as memory:
+            seconds, _ = timed(lambda: compile_index(self.read("texts"), self.place / "text-index", **self.options))
+        shutil.rmtree(self.place / "text-index")
+        return {"compile_texts_s": seconds, "shapes": SHAPES} | memory.figures("compile_texts")
+
+    def match(self) -> Figures:
+        """The whole job, files to files, beside the kernel alone in one thread."""
+        kernel, encoding = kernel_seconds(self.read("events").limit(SAMPLE), self.place / "index")
+        self.match_into("warm", self.read("events").limit(SAMPLE).repartition(self.cores))
+        with Memory() as memory:
+            seconds, written = timed(lambda: self.match_into("matches", self.read("events")))
+        rate = self.events / seconds
+        return {
+            "kernel_us_per_event": kernel * 1e6,
+            "encoding_us_per_event": encoding * 1e6,
+            "match_s": seconds,
+            "matches": written.matches,
+            "events_per_s": rate,
+            "share_of_kernel_rate": rate * kernel / self.cores,
+        } | memory.figures("match")
+
+    def match_into(self, name: str, events: DataFrame) -> Any:
+        """One match into a new directory."""
+        shutil.rmtree(self.place / name, ignore_errors=True)
+        return write_matches(events, self.place / "index", self.place / name, columns=COLUMNS, strategy="broadcast")
+
+    def breakdown(self) -> Figures:
+        """Core-microseconds per event of the job cut off after each of its steps; each includes those before it."""
+        _, request, events = prepare(self.read("events"), self.place / "index", {"columns": COLUMNS})
+        found = {}
+        for name, step in (("read", reading), ("encode", encode), ("match", kernel_only), ("pairs", matcher)):
+            job = events.mapInArrow(counted(step(request)), "n long")
+            found[f"upto_{name}_us_per_event"] = timed(job.collect)[0] / self.events * self.cores * 1e6
+        frame = match(self.read("events"), self.place / "index", columns=COLUMNS, strategy="broadcast")
+        out = str(self.place / "by-spark")
+        seconds, _ = timed(lambda: frame.write.mode("overwrite").parquet(out))
+        return found | {"match_written_by_spark_s": seconds}
+
+    def baselines(self, size: int) -> Figures:
+        """`size` events × `size` subscriptions by broadcast and by the two queries; a fifth of each by a cross join."""
+        found: Figures = {}
+        for count, ways in ((size, ("broadcast", "sql", "sql-grouping")), (size // 5, ("broadcast", "udf"))):
+            small = replace_place(self, f"small-{count}", count)
+            small.write("events", generate_events(self.spark, self.workload, count, self.cores))
+            small.write("predicates", generate_predicates(self.spark, self.workload, count, self.cores))
+            compile_index(small.read("predicates"), small.place / "index", **self.options)
+            for way in ways:
+                frame = cross_join(small) if way == "udf" else small.by(way)
+                found[f"{way}_{count}x{count}_s"] = min(timed(frame.count)[0] for _ in range(1 if way == "udf" else 2))
+        return found
+
+    def by(self, strategy: str) -> DataFrame:
+        """The pairs by a strategy."""
+        return match(self.read("events"), self.place / "index", columns=COLUMNS, strategy=strategy)
 
 
-def is_worker(process: psutil.Process) -> bool:
-    """Whether a process is a Python worker of Spark (not the daemon that starts them)."""
-    try:
-        parent = process.parent()
-        return parent is not None and "pyspark.daemon" in parent.cmdline()
-    except psutil.Error:
-        return False
-
-
-def about_index(pid: int) -> tuple[float, float, float, float]:
-    """(proportional, resident, index pages resident, index pages proportional) of a process, in MiB."""
-    totals = np.zeros(4)
-    try:
-        of_index = False
-        for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
-            name, _, rest = line.partition(":")
-            if name in ("Rss", "Pss"):
-                size = int(rest.split()[0]) / 1024
-                totals[1 if name == "Rss" else 0] += size
-                if of_index:
-                    totals[2 if name == "Rss" else 3] += size
-            elif "-" in name.split(" ")[0]:
-                of_index = "/shard-" in line
-    except (OSError, ValueError):
-        pass
-    return tuple(totals.tolist())  # type: ignore[return-value]
+def replace_place(bench: Bench, name: str, size: int) -> Bench:
+    """The same measurement, smaller, in a directory of its own."""
+    return replace(bench, place=bench.place / name, subscriptions=size, events=size)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -93,105 +145,74 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def measure(
-    spark: SparkSession,
-    place: Path,
-    workload: Workload,
-    subscriptions: int,
-    events: int,
-    *,
-    texts: bool = True,
-    baseline: int = 1000,
-    engine: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Everything the sizing page needs, as plain figures."""
-    place.mkdir(parents=True, exist_ok=True)
-    options = engine or {}
-    result: dict[str, Any] = {"subscriptions": subscriptions, "events": events}
-    source = place / "events"
-    generate_events(spark, workload, events, 8).write.mode("overwrite").parquet(str(source))
-    rows = place / "predicates"
-    generate_predicates(spark, workload, subscriptions, 8).write.mode("overwrite").parquet(str(rows))
-    with Memory() as memory:
-        seconds, compiled = timed(lambda: compile_index(spark.read.parquet(str(rows)), place / "index", **options))
-    result |= {"compile_rows_s": seconds, "driver_mib": memory.driver, "index_mib": compiled.manifest.bytes / 2**20}
-    if texts:
-        shaped = Workload(**{**{n: getattr(workload, n) for n in Workload.__dataclass_fields__}, "shapes": 50})
-        generate_subscriptions(spark, shaped, subscriptions, 8).write.mode("overwrite").parquet(str(place / "texts"))
-        with Memory() as memory:
-            seconds, _ = timed(
-                lambda: compile_index(spark.read.parquet(str(place / "texts")), place / "text-index", **options)
-            )
-        result |= {"compile_texts_s": seconds, "driver_texts_mib": memory.driver}
-        shutil.rmtree(place / "text-index")
-    kernel, single = kernel_rate(spark.read.parquet(str(source)).limit(SAMPLE), place / "index")
-    result |= {"kernel_us_per_event": kernel * 1e6, "encode_and_kernel_us_per_event": single * 1e6}
-    run_match(spark, source, place, 2000)
-    with Memory() as memory:
-        seconds, _ = timed(lambda: run_match(spark, source, place, events))
-    found = spark.read.parquet(str(place / "matches")).count()
-    result |= {"match_s": seconds, "matches": found, "events_per_s": events / seconds}
-    result |= {"part_of_two_kernels": events / seconds * kernel / 2, "workers": memory.workers}
-    result |= {"workers_resident_mib": memory.resident, "workers_proportional_mib": memory.proportional}
-    result |= {"index_resident_mib": memory.mapped, "index_proportional_mib": memory.mapped_proportional}
-    return result | baselines(spark, place, workload, baseline, options)
-
-
-def run_match(spark: SparkSession, source: Path, place: Path, events: int) -> None:
-    """One match job, Parquet to Parquet."""
-    frame = spark.read.parquet(str(source))
-    frame = frame if events > SAMPLE else frame.limit(events).repartition(2)
-    match(frame, place / "index", columns=COLUMNS, strategy="broadcast").write.mode("overwrite").parquet(
-        str(place / "matches")
-    )
-
-
-def kernel_rate(sample: DataFrame, index: Path) -> tuple[float, float]:
-    """Seconds per event of the engine alone, and with encoding, in this process, one thread."""
-    opened = Index(index / current_version(index))
+def kernel_seconds(sample: DataFrame, index: Path) -> tuple[float, float]:
+    """Seconds per event of the engine alone and of encoding alone, in this process, one thread."""
+    opened = Index(index.absolute() / current_version(index))
     batch = sample.toArrow().combine_chunks().to_batches()[0]
     encoded = COLUMNS.encode(batch, opened.dictionary)
     events = opened.text.extend(encoded.batch)
-    engine = opened.shards[0].engine
-    engine.match(events.slice(0, 100))
 
     def kernel() -> None:
-        for start in range(0, len(events), 1000):
-            engine.match(events.slice(start, min(start + 1000, len(events))))
+        for start in range(0, len(events), SLICE):
+            for shard in opened.shards:
+                shard.engine.match(events.slice(start, min(start + SLICE, len(events))))
 
+    kernel()
     best = min(timed(kernel)[0] for _ in range(3))
-    whole = min(timed(lambda: COLUMNS.encode(batch, opened.dictionary))[0] for _ in range(3))
-    return best / len(events), (best + whole) / len(events)
+    encoding = min(timed(lambda: COLUMNS.encode(batch, opened.dictionary))[0] for _ in range(3))
+    return best / len(events), encoding / len(events)
 
 
-def baselines(
-    spark: SparkSession, place: Path, workload: Workload, size: int, options: dict[str, Any]
-) -> dict[str, Any]:
-    """`size` events × `size` subscriptions by broadcast, by the two queries, and by a cross join with a UDF."""
-    small = place / "small"
-    generate_events(spark, workload, size, 2).write.mode("overwrite").parquet(str(small / "events"))
-    generate_predicates(spark, workload, size, 2).write.mode("overwrite").parquet(str(small / "rows"))
-    events = spark.read.parquet(str(small / "events"))
-    compile_index(spark.read.parquet(str(small / "rows")), small / "index", **options)
-    found: dict[str, Any] = {"baseline_pairs": size * size}
-    for strategy in ("broadcast", "sql", "sql-grouping"):
-        frame = match(events, small / "index", columns=COLUMNS, strategy=strategy)
-        found[f"{strategy}_s"] = min(timed(frame.count)[0] for _ in range(2))
-    found["udf_s"] = timed(cross_join(spark, small, events).count)[0]
-    return found
+def counted(step: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """A step whose result is thrown away but for its size."""
+
+    def run(batches: Batches) -> Batches:
+        yield pa.record_batch({"n": [sum(len(batch) for batch in step(batches))]})
+
+    return run
 
 
-def cross_join(spark: SparkSession, small: Path, events: DataFrame) -> DataFrame:
+def reading(_: Request) -> Callable[[Batches], Batches]:
+    """Events reach the worker."""
+    return lambda batches: batches
+
+
+def encode(request: Request) -> Callable[[Batches], Batches]:
+    """… and are encoded."""
+
+    def run(batches: Batches) -> Batches:
+        index = open_index(request.directory)
+        for batch in batches:
+            index.text.extend(request.read(batch, index.dictionary)[0].batch)
+            yield batch
+
+    return run
+
+
+def kernel_only(request: Request) -> Callable[[Batches], Batches]:
+    """… and matched, to dense numbers."""
+
+    def run(batches: Batches) -> Batches:
+        index = open_index(request.directory)
+        for batch in batches:
+            events = index.text.extend(request.read(batch, index.dictionary)[0].batch)
+            for start in range(0, len(events), SLICE):
+                for shard in index.shards:
+                    shard.engine.match(events.slice(start, min(start + SLICE, len(events))))
+            yield batch
+
+    return run
+
+
+def cross_join(bench: Bench) -> DataFrame:
     """Every pair through a Python function: what one writes first."""
-    rows = spark.read.parquet(str(small / "rows"))
-    wanted = rows.groupBy("id").agg(
-        f.collect_list(f.struct("attribute", "integer", f.coalesce("upper_integer", "integer").alias("upper"))).alias(
-            "all"
-        )
+    upper = f.coalesce("upper_integer", "integer").alias("upper")
+    wanted = (
+        bench.read("predicates").groupBy("id").agg(f.collect_list(f.struct("attribute", "integer", upper)).alias("all"))
     )
 
     @f.udf("boolean")
     def holds(attributes: dict[str, int], predicates: list[Any]) -> bool:
         return all(p.attribute in attributes and p.integer <= attributes[p.attribute] <= p.upper for p in predicates)
 
-    return events.crossJoin(wanted).where(holds("attributes", "all")).select("event_id", "id")
+    return bench.read("events").crossJoin(wanted).where(holds("attributes", "all")).select("event_id", "id")

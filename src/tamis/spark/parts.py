@@ -30,9 +30,8 @@ from tamis.operators.check import check_operators, needs_operators
 from tamis.operators.registry import OPERATORS
 from tamis.spark.layout import DICTIONARY, QUARANTINE, TASKS
 from tamis.spark.shaped import Shaped
-from tamis.spark.storage import save_ids
+from tamis.spark.storage import VALIDITY, save_ids
 
-VALIDITY = ("valid_from", "valid_until")
 MICROS = pa.timestamp("us", "UTC")
 PART_SCHEMA = pa.schema(
     {

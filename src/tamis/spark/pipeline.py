@@ -20,7 +20,8 @@ from tamis.engines.registry import DEFAULT
 from tamis.spark.compile import compile_index
 from tamis.spark.generate import generate_events, generate_subscriptions
 from tamis.spark.layout import write_text
-from tamis.spark.match import match, plan
+from tamis.spark.match import plan
+from tamis.spark.output import MATCHES, write_matches
 from tamis.spark.profile import Profile, profile
 from tamis.spark.report import write_report
 from tamis.spark.session import local_session
@@ -115,6 +116,7 @@ class Pipeline:
             options=self.spec.options,
             operators=self.spec.operators,
             partitions=self.spec.partitions,
+            profile=Profile.load(self.spec.output / "profile.json"),
         )
         kept = ("version", "engine", "subscriptions", "conjunctions", "predicates", "quarantined", "bytes")
         return {name: getattr(compiled.manifest, name) for name in kept}
@@ -123,10 +125,12 @@ class Pipeline:
         """All pairs, and malformed events apart."""
         events, index = self.events(spark), self.spec.output / "index"
         chosen = plan(events, index, strategy=self.spec.strategy, columns=self.spec.columns)
-        found = match(events, index, strategy=self.spec.strategy, columns=self.spec.columns, on_error="keep")
-        replace(found.withColumn("faulty", f.col("error").isNotNull()), self.spec.output / "found", partition="faulty")
-        total = self.matches(spark).count()
-        return {"strategy": chosen.strategy, "reason": chosen.reason, "matches": total}
+        place = self.spec.output / "found"
+        shutil.rmtree(place, ignore_errors=True)
+        written = write_matches(
+            events, index, place, strategy=self.spec.strategy, columns=self.spec.columns, on_error="keep"
+        )
+        return {"strategy": chosen.strategy, "reason": chosen.reason, **asdict(written)}
 
     def report(self, spark: SparkSession) -> Facts:
         """Counts, throughput, skew, the busiest subscriptions, plots."""
@@ -154,9 +158,9 @@ class Pipeline:
 
     def matches(self, spark: SparkSession) -> DataFrame:
         """The pairs found by the match stage."""
-        place = self.spec.output / "found" / "faulty=false"
+        place = self.spec.output / "found" / MATCHES
         schema = "event_id string, subscription_id string"
-        return spark.read.parquet(str(place)) if place.exists() else spark.createDataFrame([], schema)
+        return spark.read.parquet(str(place)) if any(place.glob("*")) else spark.createDataFrame([], schema)
 
 
 def read(spark: SparkSession, source: Source) -> DataFrame:
@@ -173,11 +177,10 @@ def stamp(source: Source | None) -> str:
     return f"{source} " + " ".join(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
-def replace(frame: DataFrame, place: Path, partition: str | None = None) -> None:
+def replace(frame: DataFrame, place: Path) -> None:
     """Write a table beside, then put it in place of what was there."""
     fresh = place.with_name(f".{place.name}")
-    writer = frame.write.mode("overwrite")
-    (writer.partitionBy(partition) if partition else writer).parquet(str(fresh))
+    frame.write.mode("overwrite").parquet(str(fresh))
     shutil.rmtree(place, ignore_errors=True)
     fresh.rename(place)
 

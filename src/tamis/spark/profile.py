@@ -7,6 +7,7 @@ chosen by hash, so the profile is the same for any order of the rows within a pa
 """
 
 import json
+from ast import literal_eval
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
@@ -21,13 +22,17 @@ from tamis.encoding.bulk_events import add_column
 from tamis.encoding.bulk_json import add_json
 from tamis.encoding.columns import factorise
 from tamis.encoding.dictionary import Dictionary
-from tamis.encoding.keys import Int64Array
+from tamis.encoding.events import EventBatch, from_pairs
+from tamis.encoding.keys import UNKNOWN_STRING, Int64Array, number_keys
 from tamis.encoding.pairs import Pairs
 from tamis.model.limits import Limits
-from tamis.spark.broadcast import Batches
+from tamis.model.values import Scalar
 from tamis.spark.frames import EventColumns
+from tamis.spark.request import Batches
 
 SKETCH, HEAVY, SAMPLE, BARS = 1024, 32, 1024, 20
+EVENTS = 4096
+"""Events made of a profile for engines that look at events when they are built."""
 
 
 @dataclass
@@ -39,6 +44,23 @@ class AttributeProfile:
     distinct: float = 0
     heavy: dict[str, int] = field(default_factory=dict)
     quantiles: list[float] = field(default_factory=list)
+
+    def heaviest(self) -> list[tuple[Scalar, int]]:
+        """The heavy values themselves with their counts."""
+        return [(literal_eval(text), count) for text, count in self.heavy.items()]
+
+    def typical(self, count: int, dictionary: Dictionary) -> Int64Array:
+        """Keys of `count` values: heavy ones by their shares, others along the quantiles, or strings nobody asks for."""
+        heavy = [(dictionary.key(value), seen) for value, seen in self.heaviest()]
+        copies = [round(count * seen / max(1, self.values)) for _, seen in heavy]
+        known = np.repeat(np.array([key for key, _ in heavy], np.int64), copies)[:count]
+        others = np.full(1, UNKNOWN_STRING)
+        if self.quantiles:
+            places = np.linspace(0, BARS, 20 * BARS + 1)
+            others = number_keys(np.interp(places, np.arange(BARS + 1), self.quantiles))
+            others = others[~np.isin(others, known)] if len(known) < count else others
+        rest = np.linspace(0, len(others) - 1, count - len(known)).astype(np.int64) if len(others) else others
+        return np.concatenate([known, others[rest]])
 
 
 @dataclass
@@ -57,6 +79,32 @@ class Profile:
     def rarest_first(self) -> list[str]:
         """Attribute names in the order of their presence."""
         return sorted(self.attributes, key=lambda name: (self.attributes[name].present, name))
+
+    def statistics(self) -> dict[str, Any]:
+        """What `tamis.candidates.statistics` reads: presence, distinct values and the shares of heavy ones."""
+        return {
+            "attributes": {
+                name: {
+                    "presence": self.presence(name),
+                    "distinct": round(about.distinct),
+                    "heavy": [[value, count / max(1, self.events)] for value, count in about.heaviest()],
+                }
+                for name, about in self.attributes.items()
+            }
+        }
+
+    def sample(self, dictionary: Dictionary, count: int = EVENTS) -> EventBatch:
+        """`count` events with the same attributes and values by and large, each attribute on its own."""
+        parts: list[tuple[Int64Array, Int64Array, Int64Array]] = []
+        for name, about in self.attributes.items():
+            keys = about.typical(round(count * self.presence(name)), dictionary)
+            if name in dictionary.ids and len(keys):
+                attribute = dictionary.ids[name]
+                rows = (np.arange(len(keys)) * count // len(keys) + attribute) % count
+                parts.append((rows, np.full(len(keys), attribute), keys))
+        columns = zip(*parts, strict=True) if parts else ([np.zeros(0, np.int64)] for _ in range(3))
+        rows, attributes, keys = (np.concatenate(list(column)) for column in columns)
+        return from_pairs(count, rows, attributes, keys, np.full(len(keys), -1))
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""

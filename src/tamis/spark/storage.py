@@ -12,10 +12,14 @@ from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Engine, Options, make_options
 from tamis.engines.registry import engine_class
 from tamis.errors import StorageError
+from tamis.spark.profile import Profile
 
 COLUMNS = ("owners", "offsets", "attrs", "ops", "lo", "hi", "sets")
 ENGINE = "engine"
-ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+FROZEN = {"merge": "never"}
+"""Options of an engine in a worker: a mapped index is not rebuilt in every process that happens to see unusual events."""
+VALIDITY = ("valid_from", "valid_until")
+ALWAYS = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max])
 
 
 @runtime_checkable
@@ -32,10 +36,17 @@ class Savable(Engine, Protocol):
         ...
 
 
-def save_engine(table: SubscriptionTable, name: str, options: dict[str, Any], directory: Path) -> None:
-    """Build an engine over a shard and write it, if it is one that can be mapped; others are built when opened."""
+def save_engine(
+    table: SubscriptionTable, name: str, options: dict[str, Any], directory: Path, profile: Profile | None = None
+) -> None:
+    """Build an engine over a shard and write it, if it is one that can be mapped; others are built when opened.
+
+    An engine that takes a `sample` of events gets one made of the profile.
+    """
     kind = engine_class(name)
     if hasattr(kind, "save") and hasattr(kind, "open"):
+        if profile is not None and "sample" in kind.options_type.__dataclass_fields__:
+            options = {"sample": profile.sample(table.dictionary), **options}
         built = kind.build(table, make_options(kind.options_type, name, options))
         assert isinstance(built, Savable)
         built.save(directory / ENGINE)
@@ -44,7 +55,8 @@ def save_engine(table: SubscriptionTable, name: str, options: dict[str, Any], di
 def open_engine(table: SubscriptionTable, name: str, options: dict[str, Any], directory: Path) -> Engine:
     """The engine of a shard: mapped, or built from the mapped table."""
     kind: Any = engine_class(name)
-    chosen = make_options(kind.options_type, name, options)
+    frozen = {key: value for key, value in FROZEN.items() if key in kind.options_type.__dataclass_fields__}
+    chosen = make_options(kind.options_type, name, {**options, **frozen})
     if (directory / ENGINE).exists():
         mapped: Engine = kind.open(directory / ENGINE, chosen, verify=False)
         return mapped
@@ -84,9 +96,10 @@ def read_ids(directory: Path) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=table.schema)
 
 
-def as_micros(ids: pa.RecordBatch, name: str) -> Int64Array:
-    """A validity bound in microseconds; null means no bound."""
-    if name not in ids.schema.names:
-        return np.full(len(ids), ALWAYS[name == "valid_until"], np.int64)
-    micros = ids.column(name).cast(pa.int64())
-    return np.asarray(micros.fill_null(ALWAYS[name == "valid_until"]))
+def validity(ids: pa.RecordBatch) -> Int64Array:
+    """int64[2, ids]: from when (inclusive) until when (exclusive) each is valid, in microseconds; null means no bound."""
+    bounds = np.repeat(ALWAYS[:, None], len(ids), axis=1)
+    for bound, name, limit in zip(bounds, VALIDITY, ALWAYS.tolist(), strict=True):
+        if name in ids.schema.names:
+            bound[:] = ids.column(name).cast(pa.int64()).fill_null(limit)
+    return bounds

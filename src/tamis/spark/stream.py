@@ -23,10 +23,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tamis.errors import StorageError
 from tamis.model.limits import Limits
-from tamis.spark.broadcast import Batches
 from tamis.spark.frames import EventColumns
 from tamis.spark.layout import Manifest, current_version, write_text
 from tamis.spark.match import match
+from tamis.spark.output import MALFORMED, MATCHES, write_matches
+from tamis.spark.request import Batches, over_shards
 from tamis.spark.storage import read_ids
 
 BATCH = "batch_id"
@@ -78,16 +79,23 @@ def process(
     if done is not None:
         return done
     version = current_version(index)
-    found = match(batch, index, columns=columns, on_error="keep", limits=limits, version=version, strategy="broadcast")
     staging = output / "staging" / str(number)
     shutil.rmtree(staging, ignore_errors=True)
-    faulty = found.withColumn("faulty", f.col("error").isNotNull())
-    faulty.write.partitionBy("faulty").parquet(str(staging / "found"))
+    write_matches(
+        batch,
+        index,
+        staging / "found",
+        columns=columns,
+        on_error="keep",
+        limits=limits,
+        version=version,
+        strategy="broadcast",
+    )
     if retain:
         batch.write.parquet(str(staging / "events"))
         put(staging / "events", output / "events" / f"{BATCH}={number}")
-    put(staging / "found" / "faulty=true", output / "quarantine" / f"{BATCH}={number}")
-    put(staging / "found" / "faulty=false", output / "matches" / f"{BATCH}={number}")
+    put(staging / "found" / MALFORMED, output / "quarantine" / f"{BATCH}={number}")
+    put(staging / "found" / MATCHES, output / "matches" / f"{BATCH}={number}")
     commit = Commit(number, version, [version])
     write_commit(output, commit)
     shutil.rmtree(staging, ignore_errors=True)
@@ -98,7 +106,7 @@ def put(source: Path, target: Path) -> None:
     """Move a finished directory into place, over what an unfinished attempt left there."""
     if target.exists():
         shutil.rmtree(target)
-    if source.exists():
+    if source.exists() and any(source.iterdir()):
         target.parent.mkdir(parents=True, exist_ok=True)
         source.rename(target)
 
@@ -164,7 +172,7 @@ def backfill(
         found = found.join(fresh, "subscription_id", "left_semi").select("event_id", "subscription_id")
         staging = place / "staging" / f"backfill-{commit.batch}"
         shutil.rmtree(staging, ignore_errors=True)
-        found.withColumn("error", f.lit(None).cast("string")).write.parquet(str(staging))
+        found.write.parquet(str(staging))
         put(staging, place / "matches" / f"{BATCH}=backfill-{commit.batch}-{version}")
         write_commit(place, Commit(commit.batch, commit.version, [*commit.covered, version]))
     return len(due)
@@ -175,13 +183,10 @@ def subscription_ids(spark: SparkSession, index: str | Path, version: str) -> Da
     directory = Path(index).absolute() / version
     manifest = Manifest.read(directory)
 
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            for shard in batch.column("shard").to_pylist():
-                yield read_ids(directory / shard).select(["id"]).rename_columns(["subscription_id"])
+    def read(_: int, shard: Path) -> Batches:
+        yield read_ids(shard).select(["id"]).rename_columns(["subscription_id"])
 
-    plan = spark.createDataFrame([(shard,) for shard in manifest.shards], "shard string")
-    return plan.mapInArrow(run, f"subscription_id {manifest.id_type}")
+    return over_shards(spark, directory, manifest, read, f"subscription_id {manifest.id_type}")
 
 
 def json_events(raw: DataFrame, text: str = "value", id: str = "event_id") -> DataFrame:
