@@ -17,10 +17,10 @@ from tamis.encoding.columns import Mask, changes
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int64Array
 from tamis.encoding.subscriptions import IN, MISSING, SubscriptionTable
+from tamis.spark.hashing import mixed
 from tamis.spark.layout import PROFILE
 from tamis.spark.profile import Profile
 
-UInt64 = np.uint64
 Floats = NDArray[np.float64]
 NOTHING = np.int64(-1)
 HOT = 0.01
@@ -59,14 +59,6 @@ def open_access(directory: Path) -> tuple[Access, Profile | None]:
     """The access of a version and the profile its keys were chosen under, once per process."""
     place = directory / PROFILE
     return Access.load(directory), Profile.load(place) if place.exists() else None
-
-
-def mixed(attrs: Int64Array, keys: Int64Array) -> Int64Array:
-    """Non-negative hashes of (attribute, key) pairs, the same on every machine."""
-    x = attrs.astype(UInt64) * UInt64(0x9E3779B97F4A7C15) ^ keys.astype(np.int64).view(UInt64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> UInt64(shift))) * UInt64(factor)
-    return ((x ^ (x >> UInt64(31))) >> UInt64(1)).view(np.int64)
 
 
 def presence(attrs: Int64Array) -> Int64Array:

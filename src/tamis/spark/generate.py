@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tamis.encoding.keys import Int64Array
 from tamis.errors import DataError
-from tamis.spark.access import mixed
+from tamis.spark.hashing import mixed
 from tamis.spark.request import Batches
 
 

@@ -2,8 +2,8 @@
 
 Tasks summarise their batches into sketches of fixed size; the driver adds the sketches up. Distinct counts come from the
 smallest hashes seen (k minimum values), which also are a uniform sample of the distinct values; heavy values from counters
-of which only the largest are kept (their counts are lower bounds once some were dropped); quantiles from a sample of values
-chosen by hash, so the profile is the same for any order of the rows within a partition.
+of which only the largest are kept (their counts are lower bounds once some were dropped); quantiles from a uniform sample of
+values, chosen by a hash of their place.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from tamis.encoding.bulk_events import add_column
@@ -28,8 +29,10 @@ from tamis.encoding.pairs import Pairs
 from tamis.model.limits import Limits
 from tamis.model.values import Scalar
 from tamis.spark.frames import EventColumns
+from tamis.spark.hashing import mixed
 from tamis.spark.request import Batches
 
+Floats = NDArray[np.float64]
 SKETCH, HEAVY, SAMPLE, BARS = 1024, 32, 1024, 20
 EVENTS = 4096
 """Events made of a profile for engines that look at events when they are built."""
@@ -120,13 +123,14 @@ class Profile:
 
 @dataclass
 class Sketch:
-    """What one task knows of one attribute; `hashes` ascending and distinct."""
+    """What one task knows of one attribute; `hashes` ascending and distinct, `order` the hashes of the places of `sample`."""
 
     present: int = 0
     values: int = 0
     counts: dict[str, int] = field(default_factory=dict)
-    hashes: list[int] = field(default_factory=list)
-    sample: list[tuple[int, float]] = field(default_factory=list)
+    hashes: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    order: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    sample: Floats = field(default_factory=lambda: np.zeros(0))
 
     def add(self, other: "Sketch") -> None:
         """Take in what another sketch knows."""
@@ -136,17 +140,30 @@ class Sketch:
             self.counts[value] = self.counts.get(value, 0) + count
         if len(self.counts) > 4 * HEAVY:
             self.counts = dict(sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))[: 2 * HEAVY])
-        self.hashes = sorted({*self.hashes, *other.hashes})[:SKETCH]
-        self.sample = sorted([*self.sample, *other.sample])[:SAMPLE]
+        self.hashes = np.unique(np.concatenate([self.hashes, other.hashes]))[:SKETCH]
+        order, sample = np.concatenate([self.order, other.order]), np.concatenate([self.sample, other.sample])
+        kept = np.argsort(order, kind="stable")[:SAMPLE]
+        self.order, self.sample = order[kept], sample[kept]
 
     def profile(self) -> AttributeProfile:
         """The estimates."""
         full = len(self.hashes) == SKETCH
         distinct = (SKETCH - 1) / (self.hashes[-1] / 2.0**63) if full else float(len(self.hashes))
         heavy = dict(sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))[:HEAVY])
-        numbers = [value for _, value in self.sample]
-        quantiles = np.quantile(numbers, np.linspace(0, 1, BARS + 1)).tolist() if numbers else []
+        quantiles = np.quantile(self.sample, np.linspace(0, 1, BARS + 1)).tolist() if len(self.sample) else []
         return AttributeProfile(self.present, self.values, distinct, heavy, quantiles)
+
+    def to_json(self) -> str:
+        """For the way from a task to the driver."""
+        columns = {name: getattr(self, name).tolist() for name in ("hashes", "order", "sample")}
+        return json.dumps({"present": self.present, "values": self.values, "counts": self.counts, **columns})
+
+    @staticmethod
+    def from_json(text: str) -> "Sketch":
+        """What `to_json` wrote."""
+        found = json.loads(text)
+        columns = {name: np.array(found[name], np.int64) for name in ("hashes", "order")}
+        return Sketch(**{**found, **columns, "sample": np.array(found["sample"], np.float64)})
 
 
 class Observed(Pairs):
@@ -163,21 +180,29 @@ class Observed(Pairs):
         texts = [repr(value) for value in distinct]
         hashes = np.array([stable_hash(text) for text in texts], np.int64)
         numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-        for at, name in enumerate(names):
-            mine = which == at
-            if not mine.any():
-                continue
-            used, counts = np.unique(codes[mine], return_counts=True)
-            heaviest = used[np.argsort(-counts, kind="stable")][: 2 * HEAVY]
-            count_of = dict(zip(used.tolist(), counts.tolist(), strict=True))
-            sketch = Sketch(len(np.unique(rows[mine])), int(mine.sum()))
-            sketch.counts = {texts[code]: count_of[code] for code in heaviest.tolist()}
-            sketch.hashes = np.unique(hashes[used])[:SKETCH].tolist()
-            if numeric:
-                order = np.array([stable_hash(f"{self.first + row}") for row in rows[mine][:SAMPLE].tolist()], np.int64)
-                chosen = [distinct[code] for code in codes[mine][:SAMPLE].tolist()]
-                sketch.sample = sorted(zip(order.tolist(), map(float, chosen), strict=True))[:SAMPLE]
-            self.sketches.setdefault(name, Sketch()).add(sketch)
+        numbers = np.array(distinct, np.float64) if numeric else np.zeros(0)
+        by_name = np.argsort(which, kind="stable")
+        ends = np.searchsorted(which[by_name], np.arange(len(names) + 1))
+        for name, start, end in zip(names, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            if start < end:
+                mine = by_name[start:end]
+                self.sketches.setdefault(name, Sketch()).add(
+                    self.sketch(rows[mine], codes[mine], texts, hashes, numbers)
+                )
+
+    def sketch(
+        self, rows: Int64Array, codes: Int64Array, texts: list[str], hashes: Int64Array, numbers: Floats
+    ) -> Sketch:
+        """Of one attribute's values, given by their codes; `numbers` is empty unless they are numbers."""
+        used, counts = np.unique(codes, return_counts=True)
+        heaviest = np.argsort(-counts, kind="stable")[: 2 * HEAVY]
+        heavy = {texts[used[at]]: int(counts[at]) for at in heaviest.tolist()}
+        sketch = Sketch(len(np.unique(rows)), len(rows), heavy, np.unique(hashes[used])[:SKETCH])
+        if len(numbers):
+            order = mixed(rows, np.full(len(rows), self.first))
+            kept = np.argsort(order, kind="stable")[:SAMPLE]
+            sketch.order, sketch.sample = order[kept], numbers[codes[kept]]
+        return sketch
 
 
 def stable_hash(text: str) -> int:
@@ -192,11 +217,11 @@ def profile(events: DataFrame, columns: EventColumns = EventColumns()) -> Profil
     seen = malformed = 0
     rows: Iterator[Any] = events.mapInArrow(observer(columns), "name string, sketch string").toLocalIterator()
     for row in rows:
-        found = json.loads(row.sketch)
         if row.name is None:
+            found = json.loads(row.sketch)
             seen, malformed = seen + found["events"], malformed + found["malformed"]
         else:
-            totals.setdefault(row.name, Sketch()).add(Sketch(**found))
+            totals.setdefault(row.name, Sketch()).add(Sketch.from_json(row.sketch))
     return Profile(seen, malformed, {name: totals[name].profile() for name in sorted(totals)})
 
 
@@ -212,7 +237,7 @@ def observer(columns: EventColumns) -> Callable[[Batches], Batches]:
             for name, sketch in observed.sketches.items():
                 total.setdefault(name, Sketch()).add(sketch)
         about = [json.dumps({"events": seen, "malformed": malformed})]
-        about += [json.dumps(asdict(sketch)) for sketch in total.values()]
+        about += [sketch.to_json() for sketch in total.values()]
         yield pa.record_batch([pa.array([None, *total], pa.string()), pa.array(about)], ["name", "sketch"])
 
     return run

@@ -16,14 +16,8 @@ from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import FIRST_SET, SubscriptionTable
 from tamis.engines.registry import build_engine
-from tamis.spark.access import (
-    conjunction_hashes,
-    event_hashes,
-    groups_of_conjunctions,
-    groups_of_events,
-    mixed,
-    open_access,
-)
+from tamis.spark.access import conjunction_hashes, event_hashes, groups_of_conjunctions, groups_of_events, open_access
+from tamis.spark.hashing import mixed
 from tamis.spark.index import open_words
 from tamis.spark.request import FOUND, Batches, Request, over_shards
 from tamis.spark.storage import load_table, read_ids, validity

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, FIRST_SET, IN, IN_SET, MISSING, NONE, NONE_SET, OUT, OUT_SET
-from tamis.spark.access import mixed
+from tamis.spark.hashing import mixed
 from tamis.spark.index import open_words
 from tamis.spark.request import Batches, Request, over_shards
 from tamis.spark.storage import load_table, read_ids, validity
