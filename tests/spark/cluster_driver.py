@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 import tamis.spark as ts
+from tamis.spark.memory import is_worker
 from tamis.spark.request import Batches
 
 TASKS = 24
@@ -37,14 +38,6 @@ def running(wanted: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
-
-
-def is_daemon(process: psutil.Process) -> bool:
-    return "tamis.spark.daemon" in process.cmdline() and process.parent().name() == "java"
-
-
-def is_worker(process: psutil.Process) -> bool:
-    return "tamis.spark.daemon" in process.cmdline() and is_daemon(process.parent())
 
 
 def is_executor(process: psutil.Process) -> bool:

@@ -8,10 +8,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from tests.spark.cluster_driver import TASKS
+
 import tamis.spark as ts
 
 DRIVER = Path(__file__).with_name("cluster_driver.py")
-TASKS = 24
 WORKLOAD = ts.Workload(attributes=30, values=50, templates=10, per_event=10, predicates=3, around=0.5, seed=11)
 
 

@@ -118,7 +118,7 @@ def test_killed_at_random_points_nothing_is_lost_or_doubled(spark, tmp_path, kil
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     last = subprocess.run(command, check=False, timeout=600, capture_output=True, text=True)
-    assert last.returncode == 0, last.stderr
+    assert (last.returncode, last.stderr) == (0, "")  # a session says nothing of its own accord
     matcher = Matcher("scan")
     matcher.subscribe_many(filters.items())
     expected = {(e["event_id"], s) for e, ids in zip(events, matcher.match_many(events), strict=True) for s in ids}

@@ -49,7 +49,8 @@ def write_matches(
         raise DataError(f"{output} exists already; choose another directory")
     plan, request, read = prepare(events, subscriptions, options)
     keep = options.get("on_error") == "keep"
-    staging = place.with_name(f".{place.name}-{uuid.uuid4().hex}")
+    staging = place.with_name(f".{place.name}")
+    shutil.rmtree(staging, ignore_errors=True)  # of a run that was killed
     try:
         if plan.strategy == "broadcast":
             told = by_workers(read, request, staging, keep)

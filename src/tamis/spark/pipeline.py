@@ -108,7 +108,8 @@ class Pipeline:
         return {"events": found.events, "malformed": found.malformed, "attributes": len(found.attributes)}
 
     def compile(self, spark: SparkSession) -> Facts:
-        """A new version of the index."""
+        """The index, from nothing: what an earlier run left, finished or not, is of no use to this one."""
+        shutil.rmtree(self.spec.output / "index", ignore_errors=True)
         compiled = compile_index(
             self.subscriptions(spark),
             self.spec.output / "index",

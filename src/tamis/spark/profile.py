@@ -55,7 +55,7 @@ class AttributeProfile:
     def typical(self, count: int, dictionary: Dictionary) -> Int64Array:
         """Keys of `count` values: heavy ones by their shares, others along the quantiles, or strings nobody asks for."""
         heavy = [(dictionary.key(value), seen) for value, seen in self.heaviest()]
-        copies = [round(count * seen / max(1, self.values)) for _, seen in heavy]
+        copies = np.array([round(count * seen / max(1, self.values)) for _, seen in heavy], np.int64)
         known = np.repeat(np.array([key for key, _ in heavy], np.int64), copies)[:count]
         others = np.full(1, UNKNOWN_STRING)
         if self.quantiles:
