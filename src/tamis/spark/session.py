@@ -39,6 +39,7 @@ def local_session(master: str = "local[*]", memory: str = "1g", partitions: int 
         "spark.driver.defaultJavaOptions": LOGGING,
         "spark.executorEnv.PYTHONPATH": path,
         "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.files.minPartitionNum": str(partitions),
     }
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK["spark.driver.host"])
