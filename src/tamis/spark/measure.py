@@ -120,24 +120,20 @@ class Bench:
         """`size` events × `size` subscriptions by broadcast and by the two queries; a fifth of each by a cross join."""
         found: Figures = {}
         for count, ways in ((size, ("broadcast", "sql", "sql-grouping")), (size // 5, ("broadcast", "udf"))):
-            small = replace_place(self, f"small-{count}", count)
+            small = replace(self, place=self.place / f"small-{count}", subscriptions=count, events=count)
             small.write("events", generate_events(self.spark, self.workload, count, self.cores))
             small.write("predicates", generate_predicates(self.spark, self.workload, count, self.cores))
             compile_index(small.read("predicates"), small.place / "index", **self.options)
             small.by("broadcast").count()
             for way in ways:
                 frame = cross_join(small) if way == "udf" else small.by(way)
-                found[f"{way}_{count}x{count}_s"] = timed(frame.count)[0]
+                found[f"{way}_{count}x{count}_s"], pairs = timed(frame.count)
+                found[f"{way}_{count}x{count}_matches"] = pairs
         return found
 
     def by(self, strategy: str) -> DataFrame:
         """The pairs by a strategy."""
         return match(self.read("events"), self.place / "index", columns=COLUMNS, strategy=strategy)
-
-
-def replace_place(bench: Bench, name: str, size: int) -> Bench:
-    """The same measurement, smaller, in a directory of its own."""
-    return replace(bench, place=bench.place / name, subscriptions=size, events=size)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
