@@ -87,8 +87,9 @@ class StaticEngine(Clustered):
         if self.options.sample is not None:
             seen = self.stage.frequencies(self.options.sample)[predicates]
             return (seen + SMOOTHING * chance) / (len(self.options.sample) + SMOOTHING)
-        for i, predicate in enumerate(predicates if self.options.profile is not None else ()):
-            known = self._profile().get(int(p.attr[predicate]))
+        profile = self._profile() if self.options.profile is not None else {}
+        for i, predicate in enumerate(predicates if profile else ()):
+            known = profile.get(int(p.attr[predicate]))
             if known is not None:
                 chance[i] = known.chance(int(p.lo[predicate]))
         return chance
