@@ -169,25 +169,17 @@ def test_keys_follow_the_events(tmp_path):
 
 
 def test_a_sample_sets_the_keys_from_the_start():
-    """Both attributes look alike in the subscriptions; the sample tells which of them events rarely carry."""
-    count, names = 5_000, dictionary(2)
-    attrs = np.tile(np.array([0, 1], np.int32), count)
-    lo = number_keys(np.stack([np.arange(count) % 50, np.arange(count) * 7 % 50], axis=1).ravel())
-    columns = (attrs, np.zeros(2 * count, np.uint8), lo, lo, np.zeros(0, np.int64))
-    table = SubscriptionTable(np.arange(count, dtype=np.int32), np.arange(0, 2 * count + 1, 2), *columns, names)
-
-    def events(attribute):
-        return from_pairs(
-            200, np.arange(200), np.full(200, attribute), number_keys(np.arange(200) % 50), np.full(200, -1)
-        )
-
-    def candidates(seen, met):
-        engine = TamisEngine.build(table, TamisOptions(sample=events(seen)))
-        assert engine.match(events(met)).equals(ScanEngine(table).match(events(met)))
-        return engine.stats().candidates
-
-    for attribute in (0, 1):
-        assert candidates(attribute, attribute) < candidates(1 - attribute, attribute)
+    """Conjunctions of three ranges: events that carry only the last attribute are told from others by the sample alone."""
+    count, names = 5_000, dictionary(3)
+    attrs = np.tile(np.arange(3, dtype=np.int32), count)
+    low = np.random.default_rng(3).integers(0, 50, 3 * count)
+    columns = (attrs, np.zeros(3 * count, np.uint8), number_keys(low), number_keys(low + 40), np.zeros(0, np.int64))
+    table = SubscriptionTable(np.arange(count, dtype=np.int32), np.arange(0, 3 * count + 1, 3), *columns, names)
+    events = from_pairs(900, np.arange(900), np.full(900, 2), number_keys(np.arange(900) % 90), np.full(900, -1))
+    blind, informed = (TamisEngine.build(table, TamisOptions(sample=sample)) for sample in (None, events))
+    assert informed.match(events).equals(blind.match(events))
+    assert informed.stats().details["expected_candidates"] < blind.stats().details["expected_candidates"] / 2
+    assert informed.stats().candidates <= blind.stats().candidates
 
 
 def test_a_damaged_or_foreign_index_is_refused(tmp_path):
