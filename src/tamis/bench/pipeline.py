@@ -73,7 +73,8 @@ def matched(spark: Any, place: Path, strategy: str) -> Any:
 
     events = spark.read.parquet(str(place / "events"))
     if strategy == "udf":
-        return cross_join(spark, place, events).withColumnRenamed("id", "subscription_id")
+        rows = spark.read.parquet(str(place / "rows"))
+        return cross_join(events, rows).withColumnRenamed("id", "subscription_id")
     return match(events, place / "index", columns=COLUMNS, strategy=strategy)
 
 

@@ -126,7 +126,7 @@ class Bench:
             compile_index(small.read("predicates"), small.place / "index", **self.options)
             small.by("broadcast").count()
             for way in ways:
-                frame = cross_join(small) if way == "udf" else small.by(way)
+                frame = cross_join(small.read("events"), small.read("predicates")) if way == "udf" else small.by(way)
                 found[f"{way}_{count}x{count}_s"], pairs = timed(frame.count)
                 found[f"{way}_{count}x{count}_matches"] = pairs
         return found
@@ -202,15 +202,13 @@ def kernel_only(request: Request) -> Callable[[Batches], Batches]:
     return run
 
 
-def cross_join(bench: Bench) -> DataFrame:
+def cross_join(events: DataFrame, predicates: DataFrame) -> DataFrame:
     """Every pair through a Python function: what one writes first."""
     upper = f.coalesce("upper_integer", "integer").alias("upper")
-    wanted = (
-        bench.read("predicates").groupBy("id").agg(f.collect_list(f.struct("attribute", "integer", upper)).alias("all"))
-    )
+    wanted = predicates.groupBy("id").agg(f.collect_list(f.struct("attribute", "integer", upper)).alias("all"))
 
     @f.udf("boolean")
     def holds(attributes: dict[str, int], predicates: list[Any]) -> bool:
         return all(p.attribute in attributes and p.integer <= attributes[p.attribute] <= p.upper for p in predicates)
 
-    return bench.read("events").crossJoin(wanted).where(holds("attributes", "all")).select("event_id", "id")
+    return events.crossJoin(wanted).where(holds("attributes", "all")).select("event_id", "id")
