@@ -207,8 +207,7 @@ def cross_join(events: DataFrame, predicates: DataFrame) -> DataFrame:
     upper = f.coalesce("upper_integer", "integer").alias("upper")
     wanted = predicates.groupBy("id").agg(f.collect_list(f.struct("attribute", "integer", upper)).alias("all"))
 
-    @f.udf("boolean")
-    def holds(attributes: dict[str, int], predicates: list[Any]) -> bool:
+    def holds(attributes, predicates):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 (Spark reads hints its own way)
         return all(p.attribute in attributes and p.integer <= attributes[p.attribute] <= p.upper for p in predicates)
 
-    return events.crossJoin(wanted).where(holds("attributes", "all")).select("event_id", "id")
+    return events.crossJoin(wanted).where(f.udf(holds, "boolean")("attributes", "all")).select("event_id", "id")
