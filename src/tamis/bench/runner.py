@@ -61,15 +61,15 @@ def run_alone(run: Run, dsn: str = "", workloads: Path | None = None) -> Result:
     with tempfile.TemporaryDirectory(prefix="tamis-run-") as name:
         file = Path(name) / "answer.json"
         told = {"run": asdict(run), "dsn": dsn, "workloads": str(workloads or ""), "answer": str(file)}
-        answer = asked(told, file, LIMIT[run.profile])
+        answer = asked(told, file, LIMIT[run.profile], environment(workloads))
     seconds = time.perf_counter() - started
     return Result(run, answer["status"], answer.get("rows", []), answer.get("reason", ""), seconds, about, stamp)
 
 
-def asked(told: dict[str, Any], file: Path, limit: float) -> dict[str, Any]:
+def asked(told: dict[str, Any], file: Path, limit: float, variables: dict[str, str]) -> dict[str, Any]:
     """What the child answers, or why it does not."""
     command, pipe = [sys.executable, "-m", "tamis.bench.child"], subprocess.PIPE
-    child = subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True, env=environment())
+    child = subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True, env=variables)
     try:
         _, complaints = child.communicate(json.dumps(told), timeout=limit)
     except subprocess.TimeoutExpired:
@@ -85,7 +85,11 @@ def asked(told: dict[str, Any], file: Path, limit: float) -> dict[str, Any]:
     return {"status": FAILED, "reason": last[0]}
 
 
-def environment() -> dict[str, str]:
-    """A child imports this very package, wherever it was started from."""
+def environment(session: Path | None) -> dict[str, str]:
+    """A child imports this very package, wherever it was started from. Where Python is told to keep no byte code, compiling
+    every import anew would take longer than most runs: then children share a cache for the length of the session."""
     root = str(Path(__file__).resolve().parents[2])
-    return os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    if sys.dont_write_bytecode and session is not None:
+        variables |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(session / "bytecode")}
+    return variables
