@@ -6,6 +6,7 @@ Everything on it is derived from result files: charts, tables of our numbers bes
 import base64
 import html
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -135,19 +136,26 @@ def overview(page: Page, suites: list[Suite], found: list[Point]) -> None:
 
 
 def recommendation(page: Page) -> None:
-    """The table by which Matcher(engine="auto") chooses, when it is there."""
+    """The measured workloads by which Matcher(engine="auto") chooses, when they are there."""
     file = resources.files("tamis.matcher") / "recommendation.toml"
     if not file.is_file():
         return
-    data = tomllib.loads(file.read_text())
-    rules = next((value for value in data.values() if isinstance(value, list)), [])
+    rows = tomllib.loads(file.read_text(encoding="utf-8"))["workload"]
+    winners = Counter(min(row["cost"], key=row["cost"].__getitem__) for row in rows)
     page.add('<h2 id="recommendation">Recommendation</h2>')
-    page.add('<p>The table by which <code>Matcher(engine="auto", sample=…)</code> chooses.</p>')
-    about = data.get("about") or data.get("description")
-    if isinstance(about, str):
-        page.add(f"<p class=about>{e(about)}</p>")
-    columns = list(dict.fromkeys(name for rule in rules for name in rule))
-    page.table([e(name) for name in columns], [[e(str(rule.get(name, ""))) for name in columns] for rule in rules])
+    page.add(
+        f'<p><code>Matcher(engine="auto", sample=…)</code> looks for the measured workloads most like yours, among {len(rows)} '
+        f"random ones. The best engine on them: {e(', '.join(f'{name} {count}' for name, count in winners.most_common()))}.</p>"
+    )
+    told = [name for name in rows[0] if name not in ("seed", "cost")]
+    lines = []
+    for row in sorted(rows, key=lambda row: row.get("subscriptions", 0)):
+        (first, cost), *others = sorted(row["cost"].items(), key=lambda item: item[1])
+        then = f"{others[0][0]}, {number(others[0][1] / cost)} times" if others else ""
+        lines.append([*(number(row.get(name, "")) for name in told), e(first), number(cost), e(then)])
+    page.add("<details><summary>the table</summary>")
+    page.table([*map(e, told), "best engine", "µs per event", "next"], lines)
+    page.add("</details>")
 
 
 def section(page: Page, suite: Suite, results: list[Result], judged: list[Verdict], found: list[Point]) -> None:

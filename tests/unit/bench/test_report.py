@@ -1,11 +1,12 @@
 import html.parser
 import re
 from dataclasses import replace
+from importlib import resources
 
 from tests.unit.bench.sets import result, small_suite
 
 from tamis.bench.figures import figure_rows
-from tamis.bench.report import write_report
+from tamis.bench.report import Page, recommendation, write_report
 from tamis.bench.results import UNAVAILABLE, points
 
 EMPTY = {"img", "meta", "br"}
@@ -78,3 +79,17 @@ def test_time_per_match_is_pooled_by_output():
     figure = replace(small_suite().figures[0], x="output", paper=[])
     rows = figure_rows(points([result("left", 50, [1.0]), result("left", 100, [1.0])]), figure, "small")
     assert [(row.series, row.x, row.y) for row in rows] == [("left", 2, 2.0)]
+
+
+def test_the_table_of_recommendations_is_shown_when_there_is_one(tmp_path, monkeypatch):
+    (tmp_path / "recommendation.toml").write_text(
+        "[[workload]]\nseed = 1\nsubscriptions = 5000\npredicates = 2.5\ncost = {tamis = 2.0, tree = 9.0}\n"
+        "[[workload]]\nseed = 2\nsubscriptions = 10\npredicates = 1.0\ncost = {scan = 1.0, tamis = 1.5}\n"
+    )
+    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
+    page = Page(tmp_path)
+    recommendation(page)
+    text = page.html("a page")
+    assert "among 2 random ones. The best engine on them: tamis 1, scan 1." in text
+    assert "tamis, 1.5 times" in text
+    assert "tree, 4.5 times" in text
