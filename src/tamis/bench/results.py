@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import statistics
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,38 +83,37 @@ class Point:
     by_output: list[tuple[int, float]]
 
     def metric(self, name: str) -> float | None:
-        """The median, or a quantity derived from others."""
+        """The median of what was measured, or a quantity that follows from others; None when there is nothing."""
         if name in self.samples:
             return statistics.median(self.samples[name])
-        return self.derived(name)
+        if name not in DERIVED:
+            return None
+        compute, needed = DERIVED[name]
+        values = [statistics.median(self.samples[other]) for other in needed if other in self.samples]
+        return compute(*values) if len(values) == len(needed) and all(values) else None
 
     def spread(self, name: str) -> tuple[float, float] | None:
-        """Lowest and highest sample."""
+        """Lowest and highest sample; also of a quantity that follows from one measured one."""
         found = self.samples.get(name)
+        if found is None and name in DERIVED and len(DERIVED[name][1]) == 1 and self.metric(name) is not None:
+            compute, (needed,) = DERIVED[name]
+            found = [compute(sample) for sample in self.samples[needed]]
         return (min(found), max(found)) if found else None
 
-    def derived(self, name: str) -> float | None:
-        """Metrics that follow from measured ones."""
-        batch, matches = self.metric_or("batch_us"), self.metric_or("matches_per_event")
-        count = self.metric_or("subscriptions")
-        if name == "us_per_match" and batch and matches:
-            return batch / matches
-        if name == "events_per_s" and batch:
-            return 1e6 / batch
-        if name in ("single_ms", "batch_ms", "build_ms"):
-            base = self.metric_or(name.replace("_ms", "_s" if name == "build_ms" else "_us"))
-            return None if base is None else base * 1e3 if name == "build_ms" else base / 1e3
-        if name in ("bytes_per_subscription", "mib") and (held := self.metric_or("bytes_held")) and count:
-            return held / count if name != "mib" else held / 2**20
-        if name == "stage_mib" and (held := self.metric_or("stage_bytes")) is not None:
-            return held / 2**20
-        if name == "rss_mib" and (rss := self.metric_or("rss_growth_bytes")) is not None:
-            return max(0.0, rss) / 2**20
-        return None
 
-    def metric_or(self, name: str) -> float | None:
-        """A measured metric, if there."""
-        return statistics.median(self.samples[name]) if name in self.samples else None
+MIB = 2**20
+DERIVED: dict[str, tuple[Callable[..., float], tuple[str, ...]]] = {
+    "us_per_match": (lambda batch, matches: batch / matches, ("batch_us", "matches_per_event")),
+    "events_per_s": (lambda batch: 1e6 / batch, ("batch_us",)),
+    "single_ms": (lambda single: single / 1e3, ("single_us",)),
+    "batch_ms": (lambda batch: batch / 1e3, ("batch_us",)),
+    "build_ms": (lambda build: build * 1e3, ("build_s",)),
+    "bytes_per_subscription": (lambda held, count: held / count, ("bytes_held", "subscriptions")),
+    "mib": (lambda held: held / MIB, ("bytes_held",)),
+    "stage_mib": (lambda held: held / MIB, ("stage_bytes",)),
+    "rss_mib": (lambda growth: max(0.0, growth) / MIB, ("rss_growth_bytes",)),
+}
+"""Metrics that follow from measured ones."""
 
 
 def machine() -> dict[str, Any]:

@@ -62,3 +62,13 @@ def test_a_kind_that_does_not_exist_is_named():
 
 def test_numbers_have_three_digits():
     assert [number(x) for x in (0.12345, 12.345, 1234.5, 5, "mix")] == ["0.123", "12.3", "1,234", "5", "mix"]
+
+
+def test_derived_metrics_and_their_spread():
+    point = points([result("left", 50, [1000.0, 3000.0, 2000.0])])[0]
+    assert (point.metric("batch_ms"), point.spread("batch_ms")) == (2.0, (1.0, 3.0))
+    assert point.metric("us_per_match") == 1000.0
+    assert point.metric("bytes_per_subscription") == 100.0
+    assert point.metric("events_per_s") == 500.0
+    assert point.metric("single_ms") is None
+    assert point.metric("nonsense") is None
