@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tamis.bench.baseline import Baseline
 from tamis.bench.prepare import Prepared
 from tamis.encoding.events import EventBatch
 from tamis.engines.base import Engine, Updatable
@@ -26,10 +27,17 @@ CHANGED = 100
 
 
 def measure(
-    engine: str, options: dict[str, Any], workload: Prepared, *, seconds: float = 1.5, sample: int = 0, **_: Any
+    engine: str,
+    options: dict[str, Any],
+    workload: Prepared,
+    *,
+    seconds: float = 1.5,
+    sample: int = 0,
+    baseline: bool = False,
+    **_: Any,
 ) -> dict[str, Any]:
     """`samples` and `values` of one engine. About `seconds` go into each of the repeated measurements; `sample` events are
-    shown to an engine that has an option of that name."""
+    shown to an engine that has an option of that name; with `baseline` it takes turns with the simplest fast matcher."""
     table, events = workload.table, workload.events
     given = options | ({"sample": workload.sample.slice(0, min(sample, len(workload.sample)))} if sample else {})
     warm_up(engine, given, workload)
@@ -40,6 +48,8 @@ def measure(
     check(engine, built, workload)
     samples = {"build_s": [build], **batches(built, events, seconds)}
     samples["single_us"], pairs = alone(built, events, seconds)
+    if baseline:
+        samples |= beside_baseline(built, workload)
     stats = built.stats()
     values = first_stage_bytes(built)
     samples |= first_stage(built, events, seconds)
@@ -105,6 +115,19 @@ def alone(engine: Engine, events: EventBatch, seconds: float) -> tuple[list[floa
     medians = np.median(rounds, axis=0) * 1e6
     pairs = [(n, round(float(t), 3)) for n, t in zip(found, medians, strict=True)]
     return (rounds.mean(axis=1) * 1e6).tolist(), pairs
+
+
+def beside_baseline(engine: Engine, workload: Prepared) -> dict[str, list[float]]:
+    """Microseconds per event of the baseline, and how many times as long the engine's batches take, each right after it."""
+    floor, events = Baseline(workload.table, workload.events), workload.events
+    if not floor.matches(len(workload.expected)).equals(workload.expected):
+        raise EngineError("the baseline disagrees with scan; nothing can be held against it")
+    floor.seconds()
+    below, ratios = [], []
+    for _ in range(ROUNDS):
+        below.append(floor.seconds() * 1e6)
+        ratios.append(timed(lambda: engine.match(events)) / len(events) * 1e6 / below[-1])
+    return {"baseline_us": below, "baseline_ratio": ratios}
 
 
 def first_stage(engine: Engine, events: EventBatch, seconds: float) -> dict[str, list[float]]:

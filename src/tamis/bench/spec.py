@@ -34,15 +34,21 @@ UNSHOWN = {"naive without memo"}
 """Series of experiments that figures show only when they list them."""
 
 
+SHOWN = ("sample", "baseline")
+"""Settings of a choice that become settings of its runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine under a label; `most` bounds the subscriptions it is given, by profile; `sample`: it sees events first."""
+    """An engine under a label; `most` bounds the subscriptions it is given, by profile; `sample`: it sees events first;
+    `baseline`: it takes turns with the simplest fast matcher."""
 
     label: str
     engine: str
     options: dict[str, Any] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
     sample: int = 0
+    baseline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,8 @@ def plan(suite: Suite, profile: str, engines: list[str] | None = None, seed: int
         varied = combined(group.options.get(profile, {}))
         for workload, choice, options in itertools.product(group.workloads(profile), choices, varied):
             if workload.get("subscriptions", 0) <= choice.most.get(profile, 1 << 62):
-                settings = group.settings.get(profile, {}) | ({"sample": choice.sample} if choice.sample else {})
+                settings = dict(group.settings.get(profile, {}))
+                settings |= {name: value for name in SHOWN if (value := getattr(choice, name))}
                 told = (choice.label, choice.engine, choice.options | options, workload, settings, seed)
                 runs += [Run(suite.name, profile, group.name, group.kind, *told, repeat) for repeat in range(repeats)]
     return runs
