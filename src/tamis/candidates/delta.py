@@ -122,7 +122,7 @@ class Delta:
             larger["dead"][count:] = 0
             # Chains are copied too, or new rows would lead readers beyond the end of the arrays they have.
             larger |= {"heads": rows.heads.copy(), "by_attr": rows.by_attr.copy()}
-            rows = rows._replace(**larger, offsets=grown(rows.offsets, needed + 1))
+            rows = rows._replace(**larger, offsets=grown(rows.offsets, len(larger["owners"]) + 1))
         if predicates > len(rows.attrs):
             rows = rows._replace(
                 **{name: grown(getattr(rows, name), predicates) for name in ("attrs", "ops", "lo", "hi")}
