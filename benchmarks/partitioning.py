@@ -6,12 +6,13 @@
     python benchmarks/partitioning.py buckets 1000000              PUBSUB by bucket size
     python benchmarks/partitioning.py text 10000                   text structures by number of patterns
 
-Times are CPU time of the matching thread, the best of some runs over one batch of events, compilation excluded. Engines that
-are compared by ratio take turns, so that a busy moment of the machine hits both.
+Times are CPU time of the matching thread, the best of five runs over one batch of events, compilation excluded. Engines take
+turns, so that a busy moment of the machine hits them all.
 """
 
 import argparse
 import time
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -27,49 +28,50 @@ from tamis.model.schema import IntDomain, PublicationType
 from tamis.predicates.text import FINDERS
 from tamis.workloads import pubsub, rapid
 
-
-def timed(engine: Engine, batch: EventBatch, runs: int = 3) -> float:
-    """Microseconds of CPU per event."""
-    engine.match(batch.slice(0, 1))
-    best = float("inf")
-    for _ in range(runs):
-        start = time.thread_time()
-        engine.match(batch)
-        best = min(best, time.thread_time() - start)
-    return best * 1e6 / len(batch)
+ROUNDS = 5
 
 
-def report(label: str, engine: Engine, batch: EventBatch, built: float, resident: int) -> float:
-    """One line of figures; returns microseconds per event."""
-    before = engine.stats()
-    cost = timed(engine, batch)
-    after = engine.stats()
-    events = after.events - before.events
-    matches = (after.matches - before.matches) / events
-    checked = (after.candidates - before.candidates) / events
-    visits = {k: round((v - before.details[k]) / events, 1) for k, v in after.details.items() if k.endswith("visited")}
-    held, grown = after.bytes_held / after.subscriptions, resident / after.subscriptions
-    print(  # noqa: T201
-        f"{label:34} {cost:10.1f} us/event {matches:9.1f} matches {cost / max(matches, 1e-9):8.3f} us/match "
-        f"{checked:9.1f} checked {held:6.0f} B/sub (resident {grown:6.0f}) build {built:6.1f} s {visits}",
-        flush=True,
-    )
-    return cost
+class Built(NamedTuple):
+    """An engine to measure, the seconds it took to build, and by how many bytes the process grew."""
+
+    label: str
+    engine: Engine
+    seconds: float
+    resident: int
 
 
-def build(label: str, name: str, table: SubscriptionTable, batch: EventBatch, **options: object) -> float:
-    """Build an engine (once small, so that compilation is not counted) and report on it."""
+def build(label: str, name: str, table: SubscriptionTable, batch: EventBatch, **options: object) -> Built:
+    """Build an engine, once small before, so that compilation is not counted."""
     build_engine(name, table.take(np.arange(min(6000, len(table)))), options).match(batch.slice(0, 1))
-    engine, built, resident = measured_build(name, table, options)
-    return report(label, engine, batch, built, resident)
-
-
-def measured_build(name: str, table: SubscriptionTable, options: dict[str, object]) -> tuple[Engine, float, int]:
-    """An engine, the seconds it took, and by how many bytes the process has grown."""
     process = psutil.Process()
     before, start = process.memory_info().rss, time.thread_time()
     engine = build_engine(name, table, options)
-    return engine, time.thread_time() - start, process.memory_info().rss - before
+    return Built(label, engine, time.thread_time() - start, process.memory_info().rss - before)
+
+
+def report(all_built: list[Built], batch: EventBatch) -> list[float]:
+    """A line of figures each; returns microseconds per event."""
+    before = [built.engine.stats() for built in all_built]
+    costs = np.min([[timed(built.engine, batch) for built in all_built] for _ in range(ROUNDS)], axis=0)
+    for (label, engine, seconds, resident), was, cost in zip(all_built, before, costs, strict=True):
+        now = engine.stats()
+        events = now.events - was.events
+        matches, checked = (now.matches - was.matches) / events, (now.candidates - was.candidates) / events
+        visits = {k: round((v - was.details[k]) / events, 1) for k, v in now.details.items() if k.endswith("visited")}
+        held, grown = now.bytes_held / now.subscriptions, resident / now.subscriptions
+        print(  # noqa: T201
+            f"{label:24} {cost:9.1f} us/event {matches:8.1f} matches {cost / max(matches, 1e-9):8.3f} us/match "
+            f"{checked:8.1f} checked {held:5.0f} B/sub (resident {grown:5.0f}) build {seconds:5.1f} s {visits}",
+            flush=True,
+        )
+    return [float(cost) for cost in costs]
+
+
+def timed(engine: Engine, batch: EventBatch) -> float:
+    """Microseconds of CPU per event."""
+    start = time.thread_time()
+    engine.match(batch)
+    return (time.thread_time() - start) * 1e6 / len(batch)
 
 
 def run_rapid(count: int, events: int, light: int) -> None:
@@ -79,19 +81,11 @@ def run_rapid(count: int, events: int, light: int) -> None:
     models = [(f"zipf alpha={a}", rapid.light_events(events, 2, alpha=a)) for a in (1, 2, 3, 4)]
     models += [(f"exponential p={p}", rapid.exponential_events(events, 2, p=p)) for p in (0.01, 0.03, 0.1, 0.2, 0.3)]
     batches = [(name, encode_long(table, dictionary)[0].batch) for name, table in models]
-    engines = {}
-    for name, options in (("tree", {}), ("rapid", {"light": light})):
-        build_engine(name, table.take(np.arange(100)), options).match(batches[0][1])
-        engine, built, resident = measured_build(name, table, options)
-        report(f"{name} {batches[1][0]}", engine, batches[1][1], built, resident)
-        print(engine.stats().details, flush=True)  # noqa: T201
-        engines[name] = engine
+    both = [build("tree", "tree", table, batches[0][1]), build("rapid", "rapid", table, batches[0][1], light=light)]
     for label, batch in batches:
-        rounds = [[timed(engine, batch, 1) for engine in engines.values()] for _ in range(5)]
-        slow, fast = np.min(rounds, axis=0)
-        ratios = sorted(a / b for a, b in rounds)
-        told = f"tree {slow:8.1f} rapid {fast:8.1f} us/event, ratio {slow / fast:6.2f}"
-        print(f"{label:24} {told} (rounds {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)  # noqa: T201
+        slow, fast = report([built._replace(label=f"{built.label} {label}") for built in both], batch)
+        print(f"{label:24} tree / rapid = {slow / fast:6.2f}", flush=True)  # noqa: T201
+    print(both[1].engine.stats().details, flush=True)  # noqa: T201
 
 
 def run_output(count: int, events: int, light: int) -> None:
@@ -100,8 +94,8 @@ def run_output(count: int, events: int, light: int) -> None:
         dictionary = Dictionary()
         table = encode_predicates(rapid.subscriptions(part, 1), dictionary)
         batch = encode_long(rapid.light_events(events, 2, alpha=2), dictionary)[0].batch
-        build(f"tree of {part}", "tree", table, batch)
-        build(f"rapid of {part}", "rapid", table, batch, light=light)
+        tree = build(f"tree of {part}", "tree", table, batch)
+        report([tree, build(f"rapid of {part}", "rapid", table, batch, light=light)], batch)
 
 
 def run_text(patterns: int, events: int) -> None:
@@ -137,20 +131,15 @@ def pubsub_data(
 def run_pubsub(count: int, events: int, skew: float, matching: float) -> None:
     """PUBSUB in its forms, BE-Tree and Siena."""
     table, batch = pubsub_data(count, events, skew, matching, 400)
-    build("pubsub auto", "pubsub", table, batch)
-    build("pubsub it", "pubsub", table, batch, structure="it")
-    build("pubsub rbpst", "pubsub", table, batch, structure="rbpst")
-    build("betree", "betree", table, batch)
-    build("siena", "siena", table, batch)
-    build("tree", "tree", table, batch)
+    forms = [build(f"pubsub {form}", "pubsub", table, batch, structure=form) for form in ("auto", "it", "rbpst")]
+    report([*forms, *(build(name, name, table, batch) for name in ("betree", "siena", "tree"))], batch)
 
 
 def run_buckets(count: int, events: int, skew: float, matching: float, attributes: int) -> None:
     """PUBSUB by bucket size."""
     table, batch = pubsub_data(count, events, skew, matching, attributes)
-    for size in (10, 100, 1000, 5000, 20000):
-        for structure in ("it", "rbpst"):
-            build(f"pubsub {structure} {size}", "pubsub", table, batch, structure=structure, bucket_size=size)
+    forms = [(structure, size) for size in (10, 100, 1000, 5000, 20000) for structure in ("it", "rbpst")]
+    report([build(f"{d} {n}", "pubsub", table, batch, structure=d, bucket_size=n) for d, n in forms], batch)
 
 
 def main() -> None:

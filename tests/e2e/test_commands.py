@@ -44,6 +44,20 @@ def test_engines_lists_them_all(run):
         assert name in done.out
 
 
+def test_engines_suggests_one_and_says_why(run, tmp_path):
+    subscriptions, events = tmp_path / "subs.txt", tmp_path / "events.jsonl"
+    subscriptions.write_text("".join(f"a = {i} and b > {i % 5}\n" for i in range(300)))
+    events.write_text("".join(f'{{"a": {i}, "b": 3}}\n' for i in range(30)) + '{"a": {"b": [{}]}}\n')
+    done = run("engines", "-s", str(subscriptions), "-e", str(events), "--batch", "100", "--updates", "0.5")
+    assert done.code == 0, done.err
+    first, *others = done.out.splitlines()
+    assert first.partition(":")[0] in ENGINES
+    assert "300 subscriptions, 2.0 predicates each, 50% of them equalities, 2 attributes per event" in first
+    assert "100 events per call, 0.5 changes per event" in first
+    assert others[0].split()[:2] == [first.partition(":")[0], "1.0"]
+    assert run("engines", "-e", str(events)).code == 2
+
+
 def test_demo_notifies_exactly_those_who_wait(run):
     done = run("demo", "--events", "40", "--seed", "5", "--no-spark")
     assert done.code == 0, done.err

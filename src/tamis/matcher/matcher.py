@@ -8,6 +8,9 @@
 Changes are collected and reach the engine with the next match, so many subscriptions cost one insert. A Matcher may be
 used by several threads: writers and the hand-over to the engine hold one lock; a concurrent engine matches without it.
 
+With `engine="auto"` the first match chooses the engine, by the subscriptions there are and by the `sample` given; `choice`
+says which and why (`matcher/advice.py`).
+
 Conjunctions with operators have dense ids of their own in the engine, which decides their cheap part; the operator stage
 turns those that survive into matches (`engines/operators.py`). `operators` names its schedule.
 """
@@ -33,6 +36,8 @@ from tamis.errors import OperatorError, SubscriptionError, TamisError
 from tamis.lang import bind, normalise, show
 from tamis.lang.filters import Filter, expression_of
 from tamis.lang.shapes import ShapeCache
+from tamis.matcher.advice import Choice, Sample
+from tamis.matcher.auto import AUTO, decide, given_sample
 from tamis.matcher.dense import FreeIds
 from tamis.matcher.explanation import Explanation, explain
 from tamis.matcher.witness import explain_with_operators
@@ -63,6 +68,10 @@ class Matcher:
         registry: Registry = OPERATORS,
         **options: Any,
     ) -> None:
+        self.choice: Choice | None = None
+        self._sample = given_sample(options) if engine == AUTO else None
+        if self._sample is not None:  # until there is something to choose by
+            engine, options = DEFAULT, {}
         self.engine_name, self.type, self.limits, self.options = engine, type, limits, options
         self._kind = engine_class(engine)
         self._options = make_options(self._kind.options_type, engine, options)
@@ -195,6 +204,8 @@ class Matcher:
         """Sizes and counters of the engine, and of the operators where there are any."""
         with self._lock:
             stats = self._hand_over().stats()
+            if self.choice is not None:
+                stats = with_changes(stats, details={**stats.details, "choice": self.choice.reason})
             if not len(self._stage):
                 return stats
             details = {**stats.details, "operators": self._stage.stats()}
@@ -276,11 +287,20 @@ class Matcher:
             self._close_chunk()
         if self._engine is None:
             table = SubscriptionTable.concat([SubscriptionTable.empty(self._dictionary), *self._added])
+            if self._sample is not None:
+                self._choose(self._sample, table)
             self._engine = updatable(self._kind, table, self._options)
         elif self._added:
             self._engine.insert(SubscriptionTable.concat(self._added))
         self._added.clear()
         return self._engine
+
+    def _choose(self, sample: Sample, table: SubscriptionTable) -> None:
+        """Settle on an engine, once and for all."""
+        self.choice, self._sample = decide(sample, table, self.type, self.limits), None
+        self.engine_name = self.choice.engine
+        self._kind = engine_class(self.engine_name)
+        self._options = make_options(self._kind.options_type, self.engine_name, {})
 
     def _close_chunk(self) -> None:
         self._added.append(self._builder.build())
