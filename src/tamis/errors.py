@@ -9,6 +9,7 @@ TamisError
 ├── SchemaError            a publication type is malformed
 ├── SubscriptionError      an id is unknown or already taken
 ├── EngineError            unknown engine, bad option, or a structure that would not fit
+│   └── Disagreement       an engine's matches are not those of the oracle; nothing it measures would mean anything
 ├── StorageError           a saved index or file cannot be read, written or trusted
 ├── OperatorError          an operator is unknown, misused or misbehaves
 ├── DataError              a bulk input (file, frame) is malformed as a whole
@@ -78,6 +79,10 @@ class SubscriptionError(TamisError):
 
 class EngineError(TamisError):
     """Unknown engine, bad option, or a structure that would not fit."""
+
+
+class Disagreement(EngineError):
+    """An engine's matches are not those of the oracle."""
 
 
 class StorageError(TamisError):

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tamis.errors import EngineError, MissingExtra
+from tamis.errors import Disagreement, EngineError, MissingExtra
 
 PRICES = 1000
 GROUP = 5000
@@ -134,7 +134,7 @@ class Load:
                 self.times.append(time.perf_counter() - began)
                 answer = msgspec.json.decode(response.content)
                 if answer["matched"] != [sum(p < limit for limit in self.limits[i]) for i, p in drawn]:
-                    raise EngineError("the broker disagrees with the definition; its times are not reported")
+                    raise Disagreement("the broker disagrees with the definition; its times are not reported")
                 self.events += len(answer["ids"])
                 self.notifications += sum(answer["matched"])
 

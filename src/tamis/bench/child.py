@@ -10,7 +10,7 @@ from typing import Any
 
 from tamis.bench.kinds import KINDS, Place
 from tamis.bench.results import FAILED, OK, REFUSED, UNAVAILABLE, Run
-from tamis.errors import DataError, EngineError, MissingExtra, TamisError
+from tamis.errors import DataError, Disagreement, EngineError, MissingExtra, TamisError
 
 
 def answer(told: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +24,8 @@ def answer(told: dict[str, Any]) -> dict[str, Any]:
     except MissingExtra as problem:
         return {"status": UNAVAILABLE, "reason": str(problem)}
     except EngineError as problem:
-        status = FAILED if "disagrees" in str(problem) else UNAVAILABLE if "PostgreSQL" in str(problem) else REFUSED
+        unreachable = str(problem).startswith("cannot reach PostgreSQL")
+        status = FAILED if isinstance(problem, Disagreement) else UNAVAILABLE if unreachable else REFUSED
         return {"status": status, "reason": str(problem)}
     except TamisError as problem:
         return {"status": FAILED, "reason": str(problem)}

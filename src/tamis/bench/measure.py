@@ -19,7 +19,7 @@ from tamis.bench.prepare import Prepared
 from tamis.encoding.events import EventBatch
 from tamis.engines.base import Engine, Updatable
 from tamis.engines.registry import build_engine, engine_class
-from tamis.errors import EngineError
+from tamis.errors import Disagreement
 
 ROUNDS = 5
 ALONE = 200
@@ -83,7 +83,7 @@ def warm_up(engine: str, options: dict[str, Any], workload: Prepared) -> None:
 def check(name: str, engine: Engine, workload: Prepared) -> None:
     """Nothing a wrong engine measures would mean anything."""
     if not engine.match(workload.events.slice(0, len(workload.expected))).equals(workload.expected):
-        raise EngineError(f"engine {name!r} disagrees with scan; its times are not reported")
+        raise Disagreement(f"engine {name!r} disagrees with scan; its times are not reported")
 
 
 def batches(engine: Engine, events: EventBatch, seconds: float) -> dict[str, list[float]]:

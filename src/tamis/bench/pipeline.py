@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tamis.bench.measure import timed
-from tamis.errors import EngineError, MissingExtra
+from tamis.errors import Disagreement, MissingExtra
 
 CHECKED = 20
 ROUNDS = {"udf": 1, "sql": 2, "sql-grouping": 2}
@@ -113,4 +113,4 @@ def check(found: Any, given: dict[str, Any], strategy: str) -> None:
         expected |= {(event, int(i)) for i in np.flatnonzero(((seen >= low) & (seen <= high)).all(axis=1))}
     rows = found.where(f"event_id < {count}").select("event_id", "subscription_id").collect()
     if {(int(a), int(b)) for a, b in rows} != expected:
-        raise EngineError(f"strategy {strategy!r} disagrees with the definition; its times are not reported")
+        raise Disagreement(f"strategy {strategy!r} disagrees with the definition; its times are not reported")

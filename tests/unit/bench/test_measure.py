@@ -7,7 +7,7 @@ from tamis.bench.measure import check, measure
 from tamis.bench.prepare import Prepared, prepare
 from tamis.encoding.matches import MatchSet
 from tamis.engines.scan import ScanEngine
-from tamis.errors import DataError, EngineError
+from tamis.errors import DataError, Disagreement
 
 SMALL: dict[str, dict[str, Any]] = {
     "topss": {"subscriptions": 300, "events": 20},
@@ -45,7 +45,7 @@ def test_measured_engines_are_checked_before_their_times_are_told():
         prepared.sample,
         MatchSet(prepared.expected.offsets * 0, prepared.expected.ids[:0]),
     )
-    with pytest.raises(EngineError, match="engine 'counting' disagrees with scan"):
+    with pytest.raises(Disagreement, match="engine 'counting' disagrees with scan"):
         measure("counting", {}, wrong, seconds=0.01)
     check("scan", ScanEngine(prepared.table), prepared)
 

@@ -83,6 +83,10 @@ def test_what_goes_wrong_in_a_child_is_told_by_the_result(runs):
     assert "no kind of workload 'topps'; did you mean 'topss'?" in told.reason
     refused = run_alone(replace(runs[1], options={"association": "matrix", "max_bytes": 10}))
     assert refused.status == REFUSED
+    away = run_alone(
+        replace(runs[0], engine="sql", options={"database": "postgresql"}), dsn="host=/nowhere user=x dbname=x"
+    )
+    assert (away.status, away.reason[:23]) == (UNAVAILABLE, "cannot reach PostgreSQL")
     broken = run_alone(replace(runs[0], workload={"kind": "topss", "subscriptions": 5, "predicates": "many"}))
     assert broken.status == FAILED
     assert "TypeError" in broken.reason
