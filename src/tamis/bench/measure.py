@@ -121,7 +121,7 @@ def beside_baseline(engine: Engine, workload: Prepared) -> dict[str, list[float]
     """Microseconds per event of the baseline, and how many times as long the engine's batches take, each right after it."""
     floor, events = Baseline(workload.table, workload.events), workload.events
     if not floor.matches(len(workload.expected)).equals(workload.expected):
-        raise EngineError("the baseline disagrees with scan; nothing can be held against it")
+        raise Disagreement("the baseline disagrees with scan; nothing can be held against it")
     floor.seconds()
     below, ratios = [], []
     for _ in range(ROUNDS):
