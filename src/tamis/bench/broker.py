@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tamis.bench.runner import environment
 from tamis.errors import Disagreement, EngineError, MissingExtra
 
 PRICES = 1000
@@ -81,7 +82,8 @@ def serving(directory: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "tamis", "serve", "--data", str(directory), "--port", str(port)]
-    process = subprocess.Popen([*command, "--log-level", "error"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([*command, "--log-level", "error"], env=environment(None), **silent)
     try:
         until = time.monotonic() + READY
         while True:
