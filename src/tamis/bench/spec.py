@@ -181,7 +181,8 @@ def chosen_suites(names: list[str]) -> list[Suite]:
 
 def plan(suite: Suite, profile: str, engines: list[str] | None = None, seed: int = 1, repeats: int = 1) -> list[Run]:
     """The runs of a suite, each in so many processes as `repeats` says. With `engines`, only those: by label, or by
-    registered name, which also adds an engine that the suite does not list to each of its plots."""
+    registered name, which also adds an engine that the suite does not list to each of its plots; experiments that put no
+    engine of choice on anything are left out then."""
     if profile not in PROFILES:
         raise DataError(f"there is no profile {profile!r}{nearest(profile, PROFILES)} (profiles: quick, full)")
     for name in engines or []:
@@ -191,8 +192,8 @@ def plan(suite: Suite, profile: str, engines: list[str] | None = None, seed: int
     for group in suite.groups:
         matching = group.kind == "match"
         choices = [suite.engines[label] for label in group.engines] if matching else [Choice(group.kind, group.kind)]
-        if engines and matching:
-            choices = selected(choices, engines)
+        if engines:
+            choices = selected(choices, engines) if matching else []
         varied = combined(group.options.get(profile, {}))
         for workload, choice, options in itertools.product(group.workloads(profile), choices, varied):
             if workload.get("subscriptions", 0) <= choice.most.get(profile, 1 << 62):
