@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.candidates.schedule.plan import RULES, Plan
-from tamis.workloads.operators import OperatorWorkload, Popularity, operator_workload
+from tamis.workloads.operators import EventModel, OperatorWorkload, Popularity, operator_workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Setting:
     popularity: Popularity
     alpha: float = 1.0
     longest: int = 5
+    model: EventModel = "independent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def measure(setting: Setting, events: int = 50, seed: int = 0) -> Measured:
         setting.popularity,
         alpha=setting.alpha,
         longest=setting.longest,
+        events=setting.model,
         seed=seed,
     )
     table = workload.events(events)

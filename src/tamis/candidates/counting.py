@@ -21,6 +21,8 @@ from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.errors import EngineError
 
 LIMIT = 255
+LISTS, BITS, BYTES = 0, 1, 2  # kinds of association
+NO_BITS, NO_BYTES = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint8)
 
 
 class Lists(NamedTuple):
@@ -31,6 +33,15 @@ class Lists(NamedTuple):
     block: NDArray[np.int8]
     cells: Int32Array
     pool: Pool
+
+
+class Association(NamedTuple):
+    """What the counting kernel is given: `kind` says which of the three is in use, the other two are empty."""
+
+    kind: int
+    lists: Lists
+    bits: NDArray[np.uint64]
+    bytes: NDArray[np.uint8]
 
 
 class ListAssociation:
@@ -46,6 +57,10 @@ class ListAssociation:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self.state[:-1]) + self.state.pool.nbytes
+
+    def association(self) -> Association:
+        """The current state, for the kernel."""
+        return Association(LISTS, self.state, NO_BITS, NO_BYTES)
 
     def add(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array, made: tuple[int, int]) -> None:
         """Associate conjunctions with their predicates; `made` is (predicate ids, conjunction ids) in existence."""
@@ -71,12 +86,19 @@ class MatrixAssociation:
 
     def __init__(self, max_bytes: int, bits: bool) -> None:
         self.max_bytes, self.bits = max_bytes, bits
+        self.no_lists = ListAssociation().state
         self.state: NDArray[Any] = np.zeros((0, 0), np.uint64 if bits else np.uint8)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the matrix."""
         return self.state.nbytes
+
+    def association(self) -> Association:
+        """The current state, for the kernel."""
+        if self.bits:
+            return Association(BITS, self.no_lists, self.state, NO_BYTES)
+        return Association(BYTES, self.no_lists, NO_BITS, self.state)
 
     def add(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array, made: tuple[int, int]) -> None:
         """Associate conjunctions with their predicates; `made` is (predicate ids, conjunction ids) in existence."""
@@ -251,3 +273,13 @@ def count_bytes(matrix: NDArray[np.uint8], t: Tally, satisfied: Int32Array, n: i
             found += 1
         hits[c] = 0
     return found, made
+
+
+@leaf
+def count(x: Association, t: Tally, satisfied: Int32Array, n: int) -> tuple[int, int]:
+    """Count by whichever association is in use; returns (candidates found, conjunctions touched)."""
+    if x.kind == LISTS:
+        return count_lists(x.lists, t, satisfied, n)
+    if x.kind == BITS:
+        return count_bits(x.bits, t, satisfied, n)
+    return count_bytes(x.bytes, t, satisfied, n, min(x.bytes.shape[1], len(t.hits)))

@@ -78,6 +78,7 @@ def list_all() -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from tamis.candidates.schedule.plan import RULES
     from tamis.engines.registry import DEFAULT, ENGINES, engine_class
 
     console = Console(highlight=False)
@@ -96,3 +97,4 @@ def list_all() -> None:
         for first, line in zip([name, *[""] * len(lines)], lines, strict=False):
             console.print(Text(f"{first:{width}}", "bold cyan"), line, sep="", soft_wrap=True)
     typer.echo("\nUse one with `tamis match --engine NAME --option NAME=VALUE`.")
+    typer.echo(f"Conditions with operators are scheduled by --option schedule={'|'.join(RULES)} with any engine.")

@@ -33,6 +33,11 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def words(self) -> int:
+        """Attributes and strings so far; an event encoded under fewer may lack what a later subscription asks of it."""
+        return len(self.names) + len(self.strings)
+
     def attribute(self, name: str) -> int:
         """The id of a named attribute, made when new."""
         found = self.ids.get(name)

@@ -14,9 +14,10 @@ from tamis.arrays.buffer import extended, grown
 from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.pool import enlarged, new_pool
 from tamis.arrays.prefetch import prefetch
-from tamis.arrays.slots import new_slots, with_room
+from tamis.arrays.slots import first_slot, new_slots, with_room
 from tamis.candidates.access import Population
-from tamis.candidates.clusters import (
+from tamis.candidates.clusters.checking import LOOKAHEAD, SIEVED, UNFOLD, check_entry, sieve_entry, sift
+from tamis.candidates.clusters.placing import (
     ALWAYS,
     FREE,
     MADE,
@@ -25,9 +26,9 @@ from tamis.candidates.clusters import (
     Choice,
     Clusters,
     Contents,
-    check_entry,
     displace,
     find_entry,
+    keys_hash,
     make_entry,
     place,
 )
@@ -114,7 +115,7 @@ class Clustered(TwoStage):
     def put(self, ids: Int32Array, choice: Choice) -> None:
         """Fill the clusters, lengthening what is too short."""
         c, p, done = self.store.columns, self.stage.registry.columns, 0
-        contents = Contents(c.start, c.size, c.cells, p.op, p.lo, p.hi)
+        contents = Contents(c.start, c.size, c.cells, p.op, p.lo, p.hi, self.chance)
         while True:
             done = place(self.access, self.clusters, contents, ids, choice, done)
             if done == len(ids):
@@ -235,6 +236,59 @@ def probe(
             return h
 
 
+@leaf
+def foresee(
+    a: Access,
+    w: Work,
+    schemas: Int32Array,
+    arity: Int32Array,
+    keys: Int32Array,
+    slots: Int64Array,
+    possible: Int64Array,
+) -> None:
+    """Ask for what `probe` will read of every table, all at once: hash slots first, then the entries they name.
+
+    slots, possible int64 by table are written: the slot of the event's first combination of values, and how many there are.
+    """
+    for t in range(1, len(arity)):
+        possible[t] = combinations(w, schemas[t], arity[t]) if arity[t] > 0 else 0
+        if possible[t] > 0:
+            keys[:] = -1
+            for j in range(arity[t]):
+                keys[j] = w.equal[w.first[schemas[t, j]]]
+            slots[t] = first_slot(a.slots, keys_hash(keys))
+            prefetch(a.slots.items, slots[t])
+            prefetch(a.slots.hashes, slots[t])
+    for t in range(1, len(arity)):
+        if possible[t] > 0:
+            entry = a.slots.items[slots[t]]
+            if entry >= 0:
+                prefetch(a.keys[entry], 0)
+                prefetch(a.head, entry)
+                prefetch(a.rows, entry)
+
+
+@leaf
+def foresee_clusters(a: Access, k: Clusters, hits: Int32Array, h: int) -> None:
+    """Ask for what is known of the first cluster of each entry in hits[:h]."""
+    for i in range(h):
+        cluster = a.head[hits[i]]
+        if cluster >= 0:
+            prefetch(k.start, cluster)
+            prefetch(k.room, cluster)
+            prefetch(k.size, cluster)
+            prefetch(k.width, cluster)
+
+
+@leaf
+def foresee_cells(a: Access, k: Clusters, entry: int) -> None:
+    """Ask for the beginning of the first column of an entry's first cluster."""
+    cluster = a.head[entry]
+    if cluster >= 0:
+        for row in range(0, min(k.size[cluster], LOOKAHEAD), UNFOLD):
+            prefetch(k.cells, k.start[cluster] + row)
+
+
 @kernel
 def match_clusters(
     x: Indexes,
@@ -254,11 +308,14 @@ def match_clusters(
 ) -> tuple[Int64Array, Int32Array, int]:
     """Both stages for a batch; returns (match offsets, owners, candidates).
 
-    Adds one to seen (float64 by predicate id, or empty) for each satisfied equality predicate. With `ahead`, the heads of
-    clusters are asked for as soon as their entry is known, and their cells two entries before they are read.
+    Adds one to seen (float64 by predicate id, or empty) for each satisfied equality predicate. With `ahead`, everything is asked
+    for before it is read: the tables' slots and entries, the heads of clusters, the cells of column 0 two entries ahead, and what
+    other columns have for its survivors, all of which are sieved out before any is tested further.
     """
     out, out_offsets, m, candidates = np.empty(1024, np.int32), np.zeros(len(offsets), np.int64), 0, 0
     hits, trial, at = np.empty(256, np.int32), np.empty(WIDEST, np.int32), np.empty(WIDEST, np.int32)
+    slots, possible = np.zeros(len(arity), np.int64), np.zeros(len(arity), np.int64)
+    rows, of = np.empty(4 * SIEVED, np.int64), np.empty(4 * SIEVED, np.int32)
     for e in range(len(offsets) - 1):
         s.serial[0] += 1
         n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
@@ -272,21 +329,30 @@ def match_clusters(
             if a.single[p] >= 0:
                 hits[h] = a.single[p]
                 h += 1
+        if ahead:
+            foresee(a, w, schemas, arity, trial, slots, possible)
         for t in range(1, len(arity)):
-            possible = combinations(w, schemas[t], arity[t]) if arity[t] > 0 else 0
-            if possible > 0:
-                hits = grown(hits, h + possible)
+            many = possible[t] if ahead else combinations(w, schemas[t], arity[t]) if arity[t] > 0 else 0
+            if many > 0:
+                hits = grown(hits, h + many)
                 h = probe(a, w, schemas[t], arity[t], trial, at, hits, h)
         if ahead:
-            for i in range(h):
-                if a.head[hits[i]] >= 0:
-                    prefetch(k.start, a.head[hits[i]])
+            foresee_clusters(a, k, hits, h)
+            for i in range(min(h, 2)):
+                foresee_cells(a, k, hits[i])
         f = 0
-        for i in range(h):
-            if ahead and i + 2 < h and a.head[hits[i + 2]] >= 0:
-                prefetch(k.cells, k.start[a.head[hits[i + 2]]])
-            candidates += a.rows[hits[i]]
-            f = check_entry(a, k, hits[i], w.bits, ahead, found, f)
+        if ahead:
+            survivors = 0
+            for i in range(h):
+                if i + 2 < h:
+                    foresee_cells(a, k, hits[i + 2])
+                candidates += a.rows[hits[i]]
+                survivors, f = sieve_entry(a, k, hits[i], w.bits, rows, of, survivors, found, f)
+            f = sift(k, w.bits, rows, of, survivors, found, f)
+        else:
+            for i in range(h):
+                candidates += a.rows[hits[i]]
+                f = check_entry(a, k, hits[i], w.bits, found, f)
         out = grown(out, m + f)
         m = emit(c, s, out, m, found, f)
         clear(w, n)

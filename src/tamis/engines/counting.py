@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamis.arrays.bits import has_bit
 from tamis.arrays.buffer import grown
@@ -16,13 +15,11 @@ from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.conjunctions import Conjunctions
 from tamis.candidates.counting import (
     LIMIT,
+    Association,
     ListAssociation,
-    Lists,
     MatrixAssociation,
     Tally,
-    count_bits,
-    count_bytes,
-    count_lists,
+    count,
     new_tally,
     reached,
 )
@@ -97,14 +94,10 @@ class CountingEngine(TwoStage):
             self.always = np.setdiff1d(self.always, ids)
 
     def run(self, events: EventBatch) -> tuple[Int64Array, Int32Array, int]:
-        """One outer kernel per association."""
-        common = (self.stage.indexes(), self.stage.prepare(events), self.tally, self.store.columns, self.stamps)
-        arrays = (self.always, events.offsets, events.attrs, events.keys)
-        if isinstance(self.association, ListAssociation):
-            return match_lists(self.association.state, *common, *arrays)
-        if self.association.bits:
-            return match_bits(self.association.state, *common, *arrays)
-        return match_bytes(self.association.state, *common, *arrays)
+        """The outer kernel."""
+        state = (self.association.association(), self.stage.indexes(), self.stage.prepare(events), self.tally)
+        scratch = (self.store.columns, self.stamps, self.always)
+        return match_counting(*state, *scratch, events.offsets, events.attrs, events.keys)
 
     def structure_bytes(self) -> int:
         """Association and vectors."""
@@ -131,8 +124,8 @@ def confirm(t: Tally, found: int, c: Conjunctions, w: Work) -> int:
 
 
 @kernel
-def match_lists(
-    association: Lists,
+def match_counting(
+    association: Association,
     x: Indexes,
     w: Work,
     t: Tally,
@@ -143,69 +136,12 @@ def match_lists(
     attrs: Int32Array,
     keys: Int64Array,
 ) -> tuple[Int64Array, Int32Array, int]:
-    """Both stages for a batch, with posting lists; returns (match offsets, owners, candidates)."""
+    """Both stages for a batch; returns (match offsets, owners, candidates)."""
     out, out_offsets, m, candidates = np.empty(1024, np.int32), np.zeros(len(offsets), np.int64), 0, 0
     for e in range(len(offsets) - 1):
         s.serial[0] += 1
         n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
-        found, checked = count_lists(association, t, w.satisfied, n)
-        out = grown(out, m + found + len(always))
-        m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
-        m = emit(c, s, out, m, always, len(always))
-        candidates += checked + len(always)
-        clear(w, n)
-        out_offsets[e + 1] = m
-    return out_offsets, out[:m].copy(), candidates
-
-
-@kernel
-def match_bits(
-    association: NDArray[np.uint64],
-    x: Indexes,
-    w: Work,
-    t: Tally,
-    c: Conjunctions,
-    s: Stamps,
-    always: Int32Array,
-    offsets: Int64Array,
-    attrs: Int32Array,
-    keys: Int64Array,
-) -> tuple[Int64Array, Int32Array, int]:
-    """Both stages for a batch, with the bit matrix; returns (match offsets, owners, candidates)."""
-    out, out_offsets, m, candidates = np.empty(1024, np.int32), np.zeros(len(offsets), np.int64), 0, 0
-    for e in range(len(offsets) - 1):
-        s.serial[0] += 1
-        n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
-        found, checked = count_bits(association, t, w.satisfied, n)
-        out = grown(out, m + found + len(always))
-        m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
-        m = emit(c, s, out, m, always, len(always))
-        candidates += checked + len(always)
-        clear(w, n)
-        out_offsets[e + 1] = m
-    return out_offsets, out[:m].copy(), candidates
-
-
-@kernel
-def match_bytes(
-    association: NDArray[np.uint8],
-    x: Indexes,
-    w: Work,
-    t: Tally,
-    c: Conjunctions,
-    s: Stamps,
-    always: Int32Array,
-    offsets: Int64Array,
-    attrs: Int32Array,
-    keys: Int64Array,
-) -> tuple[Int64Array, Int32Array, int]:
-    """Both stages for a batch, with the byte matrix; returns (match offsets, owners, candidates)."""
-    out, out_offsets, m, candidates = np.empty(1024, np.int32), np.zeros(len(offsets), np.int64), 0, 0
-    made = min(association.shape[1], len(t.hits))
-    for e in range(len(offsets) - 1):
-        s.serial[0] += 1
-        n = satisfy(x, w, attrs, keys, offsets[e], offsets[e + 1])
-        found, checked = count_bytes(association, t, w.satisfied, n, made)
+        found, checked = count(association, t, w.satisfied, n)
         out = grown(out, m + found + len(always))
         m = emit(c, s, out, m, t.found, confirm(t, found, c, w))
         m = emit(c, s, out, m, always, len(always))

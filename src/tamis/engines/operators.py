@@ -4,10 +4,15 @@ The engine decides the cheap part of every conjunction. A conjunction with opera
 *task*), so what the engine finds says which tasks survive; the operators decide them. Events go through together, in
 rounds: each walks its plan until it needs a predicate, the round's predicates are evaluated, and on they go. A predicate is
 evaluated at most once per event, and never when no undecided subscription needs it.
+
+Operators may take long, so nobody who subscribes waits for them: `add` and `remove` only note what changed (their callers
+take turns), and `decide` takes the notes up before it begins. Calls of `decide` take turns among themselves.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+import threading
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,20 +61,76 @@ class OperatorStage:
         self.plan = Plan(schedule)
         self.runtime = Runtime(registry)
         self.bindings = bindings
-        self.tasks: dict[int, Task] = {}
+        self.owned: dict[int, list[int]] = {}  # owner → tasks, as those who subscribe see it
+        self.tasks: dict[int, Task] = {}  # this and all below: as `decide` sees it
         self.by_owner: defaultdict[int, set[int]] = defaultdict(set)
         self.sieves: defaultdict[int, dict[int, tuple[tuple[str, ...], list[Signed]]]] = defaultdict(dict)
         self.task_ids = np.zeros(0, np.int32)
         self.failures: dict[int, Failure] = {}
+        self.joins_failed = 0
+        self._notes: deque[tuple[list[int], int, Conjunction | None]] = (
+            deque()
+        )  # tasks, owner, what they are (None: gone)
+        self._turn = threading.Lock()
         self._users: Counter[int] = Counter()
         self._fresh: dict[int, dict[int, int]] = {}
         self._refresh_at = FIRST_REFRESH
 
     def __len__(self) -> int:
-        return len(self.tasks)
+        """Subscriptions with operators."""
+        return len(self.owned)
+
+    @property
+    def failed(self) -> int:
+        """Evaluations and joins that failed since the stage was made."""
+        return self.runtime.failed + self.joins_failed
 
     def add(self, task: int, owner: int, term: Conjunction) -> None:
         """The operators of a conjunction whose cheap part the engine knows under the dense id `task`."""
+        self.owned.setdefault(owner, []).append(task)
+        self._notes.append(([task], owner, term))
+
+    def remove(self, owner: int) -> list[int]:
+        """Forget a subscription's tasks; returns their dense ids."""
+        gone = sorted(self.owned.pop(owner, ()))
+        if gone:
+            self._notes.append((gone, owner, None))
+        return gone
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Alone with tasks, plan and runtime, all changes so far taken up."""
+        with self._turn:
+            self._take_up()
+            yield
+
+    def decide(self, events: Sequence[Event], found: MatchSet) -> MatchSet:
+        """What the engine found, with surviving tasks replaced by the subscriptions whose operators hold.
+
+        Of `events` only those are looked at for which an operator is needed.
+        """
+        if not self.owned and not self.tasks:
+            return found
+        with self.turn():
+            self.task_ids = np.fromiter(self.tasks, np.int32, len(self.tasks))
+            size = max(1, ROUND_BYTES // (len(self.plan.chains.first) + len(self.runtime.predicates) + 1))
+            parts = [
+                self._decide(events, found, range(start, min(len(events), start + size)))
+                for start in range(0, len(events), size)
+            ]
+            self._learn()
+            return MatchSet.concat(parts)
+
+    def _take_up(self) -> None:
+        while self._notes:
+            tasks, owner, term = self._notes.popleft()
+            if term is None:
+                self._forget(tasks, owner)
+            else:
+                self._admit(tasks[0], owner, term)
+        self._link()
+
+    def _admit(self, task: int, owner: int, term: Conjunction) -> None:
         built = make_task(owner, term, self.runtime)
         wanted: dict[int, int] = {}
         for use in built.uses:
@@ -84,9 +145,8 @@ class OperatorStage:
         self._users.update(wanted.keys())
         self._fresh[task] = wanted
 
-    def remove(self, owner: int) -> list[int]:
-        """Forget a subscription's tasks; returns their dense ids."""
-        gone = sorted(self.by_owner.pop(owner, ()))
+    def _forget(self, gone: list[int], owner: int) -> None:
+        self.by_owner.pop(owner, None)
         linked = [t for t in gone if self._fresh.pop(t, None) is None]
         if linked:
             self.plan.remove(np.array(linked, np.int32))
@@ -98,24 +158,9 @@ class OperatorStage:
                 if not self._users[p]:
                     del self._users[p], self.sieves[p]
                     self.runtime.release(p)
-        return gone
 
-    def decide(self, events: Sequence[Event], found: MatchSet) -> MatchSet:
-        """What the engine found, with surviving tasks replaced by the subscriptions whose operators hold."""
-        if not self.tasks:
-            return found
-        self._link()
-        self.task_ids = np.fromiter(self.tasks, np.int32, len(self.tasks))
-        size = max(1, ROUND_BYTES // (len(self.plan.chains.first) + len(self.runtime.predicates) + 1))
-        parts = []
-        for start in range(0, len(events), size):
-            chunk = range(start, min(len(events), start + size))
-            parts.append(self._decide([events[e] for e in chunk], [found.of(e) for e in chunk]))
-        self._learn()
-        return MatchSet.concat(parts)
-
-    def _decide(self, events: list[Event], found: list[Int32Array]) -> MatchSet:
-        runs = [Run(self, event, ids) for event, ids in zip(events, found, strict=True)]
+    def _decide(self, events: Sequence[Event], found: MatchSet, chunk: range) -> MatchSet:
+        runs = [Run(self, events, e, found.of(e)) for e in chunk]
         active = [run for run in runs if run.walk is not None]
         while active:
             waiting = [(run, p) for run in active if (p := run.proceed()) is not None]
@@ -128,32 +173,37 @@ class OperatorStage:
         return MatchSet(offsets, np.array([i for run in runs for i in run.matched], np.int32))
 
     def status(self, owner: int) -> dict[str, Failure]:
-        """What failed for a subscription, by predicate."""
+        """What failed for a subscription, by predicate; waits for nobody."""
         found = {}
-        for task in sorted(self.by_owner.get(owner, ())):
-            for use in self.tasks[task].uses:
-                if use.predicate in self.runtime.failures:
-                    text = shown(named(self.runtime.predicates[use.predicate], use.names))
-                    found[text] = self.runtime.failures[use.predicate]
-        if owner in self.failures:
-            found["joining the bindings"] = self.failures[owner]
+        tasks = [task for number in self.owned.get(owner, ()) if (task := self.tasks.get(number))]
+        for use in (use for task in tasks for use in task.uses):
+            if failure := self.runtime.failures.get(use.predicate):
+                found[shown(named(self.runtime.predicates[use.predicate], use.names))] = failure
+        if failure := self.failures.get(owner):
+            found["joining the bindings"] = failure
         return found
 
     def stats(self) -> dict[str, Any]:
-        """Sizes, the schedule, evaluations so far and the state of each operator's breaker."""
+        """Sizes, the schedule, evaluations so far and the state of each operator's breaker; waits for nobody."""
+        if self._turn.acquire(blocking=False):
+            try:
+                self._take_up()
+            finally:
+                self._turn.release()
         runtime = self.runtime
         return {
             "schedule": self.plan.name,
             "conjunctions": len(self.tasks),
             "predicates": len(runtime.ids),
             "evaluations": runtime.evaluations,
-            "failures": sum(failure.count for failure in runtime.failures.values()),
-            "breakers": {name: breaker.state for name, breaker in runtime.breakers.items()},
+            "failures": self.failed,
+            "breakers": {name: breaker.state for name, breaker in list(runtime.breakers.items())},
         }
 
     def close(self) -> None:
         """End worker processes."""
-        self.runtime.close()
+        with self._turn:
+            self.runtime.close()
 
     def _link(self) -> None:
         if not self._fresh:
@@ -174,8 +224,8 @@ class OperatorStage:
 class Run:
     """One event on its way through the operators."""
 
-    def __init__(self, stage: OperatorStage, event: Event, found: Int32Array) -> None:
-        self.stage, self.event = stage, event
+    def __init__(self, stage: OperatorStage, events: Sequence[Event], number: int, found: Int32Array) -> None:
+        self.stage = stage
         self.answers: dict[int, Answer] = {}
         is_task = np.isin(found, stage.task_ids, assume_unique=True)
         self.matched: list[int] = found[~is_task].tolist()
@@ -183,6 +233,7 @@ class Run:
         survivors = [i for i in found[is_task].tolist() if stage.tasks[i].owner not in sure]
         self.walk: Walk | None = None
         if survivors:
+            self.event = events[number]
             self.walk = stage.plan.walk(np.array(survivors, np.int32), len(stage.runtime.predicates))
 
     def proceed(self) -> int | None:
@@ -216,6 +267,7 @@ class Run:
         except TooManyBindings as problem:
             before = self.stage.failures.get(task.owner)
             self.stage.failures[task.owner] = Failure(1 + (before.count if before else 0), str(problem))
+            self.stage.joins_failed += 1
             return False
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tamis.candidates.access import lightest
-from tamis.candidates.clusters import WIDEST, Choice
+from tamis.candidates.clusters.placing import WIDEST, Choice
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Capabilities, Options

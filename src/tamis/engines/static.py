@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.candidates.access import Population, adopt, choose, gains
-from tamis.candidates.clusters import WIDEST, Choice
+from tamis.candidates.clusters.placing import WIDEST, Choice
 from tamis.candidates.costs import CELL_BYTES, ENTRY_BYTES, TABLE_BYTES, Costs, machine_costs
 from tamis.candidates.statistics import AttributeProfile, presence, read_profile
 from tamis.encoding.dictionary import Dictionary
@@ -127,26 +127,27 @@ class StaticEngine(Clustered):
 
 def measure() -> Costs:
     """K_r, K_h and K_c in nanoseconds, by matching with the engine's own kernel: the same events against conjunctions without
-    tables, with tables they hit, with more tables they miss, and against more conjunctions."""
-    few, many = calibration(4096), calibration(1 << 16)
+    tables, with tables they hit, with more tables they miss, and against more conjunctions. A conjunction has five predicates and
+    is mostly decided by the first that is read: K_c is what one left to test adds on average."""
+    few, many = calibration(1 << 14), calibration(1 << 17)
     hit = [(2 * j, 2 * j + 1) for j in range(16)]
     missed = [(32 + j % 16, 48 + j // 16) for j in range(64)]
     (base, base_checks), (more, more_checks) = seconds(few, []), seconds(many, [])
-    (tables, table_checks), (more_tables, _) = seconds(few, hit), seconds(few, hit + missed)
+    (tables, table_checks), (more_tables, _) = seconds(many, hit), seconds(many, hit + missed)
     check = max((more - base) / max(1.0, more_checks - base_checks), 1e-11)
     retrieve = max((more_tables - tables) / len(missed), 1e-11)
-    probes = tables - base + check * (base_checks - table_checks) - len(hit) * retrieve
+    probes = tables - more + check * (more_checks - table_checks) - len(hit) * retrieve
     return Costs(retrieve * 1e9, max(probes / (2 * len(hit)), 1e-11) * 1e9, check * 1e9)
 
 
 def calibration(conjunctions: int) -> tuple[SubscriptionTable, EventBatch]:
-    """Conjunctions of two neighbouring attributes and a third; events have the first 32 of the 64 attributes."""
+    """Conjunctions of two neighbouring attributes and three more; events have the first 32 of the 64 attributes."""
     random, dictionary = np.random.default_rng(0), Dictionary()
     for i in range(64):
         dictionary.attribute(f"a{i}")
     pair = random.integers(0, 16, conjunctions)
-    attrs = np.stack([2 * pair, 2 * pair + 1, (2 * pair + 7) % 32], axis=1).astype(np.int32).ravel()
-    keys, offsets = number_keys(random.integers(0, 64, len(attrs))), np.arange(conjunctions + 1, dtype=np.int64) * 3
+    attrs = ((2 * pair[:, None] + np.array([0, 1, 7, 12, 19])) % 32).astype(np.int32).ravel()
+    keys, offsets = number_keys(random.integers(0, 64, len(attrs))), np.arange(conjunctions + 1, dtype=np.int64) * 5
     owners, ops = np.arange(conjunctions, dtype=np.int32), np.full(len(attrs), IN, np.uint8)
     table = SubscriptionTable(owners, offsets, attrs, ops, keys, keys.copy(), np.zeros(0, np.int64), dictionary)
     events, count = np.repeat(np.arange(500), 32), 500 * 32
@@ -169,7 +170,7 @@ def seconds(world: tuple[SubscriptionTable, EventBatch], tables: list[tuple[int,
         start = process_time()
         engine.match(events)
         best = min(best, process_time() - start)
-    left = engine.candidates / engine.events * (1.0 if tables else 2.0)  # of three predicates, two or one are fixed
+    left = engine.candidates / engine.events * (3.0 if tables else 4.0)  # of five predicates, two or one are fixed
     return best / len(events), left
 
 

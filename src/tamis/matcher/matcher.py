@@ -6,17 +6,19 @@
     ['alice']
 
 Changes are collected and reach the engine with the next match, so many subscriptions cost one insert. A Matcher may be
-used by several threads: writers and the hand-over to the engine hold one lock; a concurrent engine matches without it.
+used by several threads: writers and the hand-over to the engine hold one lock; a concurrent engine matches without it, and
+operators always run without it.
 
 With `engine="auto"` the first match chooses the engine, by the subscriptions there are and by the `sample` given; `choice`
 says which and why (`matcher/advice.py`).
 
 Conjunctions with operators have dense ids of their own in the engine, which decides their cheap part; the operator stage
-turns those that survive into matches (`engines/operators.py`). `operators` names its schedule.
+turns those that survive into matches (`engines/operators.py`). `schedule` says who is asked first there.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace as with_changes
 from itertools import pairwise
 from pathlib import Path
@@ -64,7 +66,7 @@ class Matcher:
         *,
         type: PublicationType | None = None,
         limits: Limits = Limits(),
-        operators: str = "suborder",
+        schedule: str = "suborder",
         registry: Registry = OPERATORS,
         **options: Any,
     ) -> None:
@@ -87,7 +89,7 @@ class Matcher:
         self._builder = TableBuilder(self._dictionary)
         self._added: list[SubscriptionTable] = []
         self._removed: list[int] = []
-        self._stage = OperatorStage(operators, registry, limits.bindings)
+        self._stage = OperatorStage(schedule, registry, limits.bindings)
 
     def __len__(self) -> int:
         return len(self._dense)
@@ -160,26 +162,21 @@ class Matcher:
 
     def match_events(self, normal: list[Event]) -> list[list[SubscriptionId]]:
         """The same for events that `model.event.normalise` has made and checked already."""
-        with self._lock:
-            engine = self._hand_over()
-            batch = self._encode(normal)
-            if not self._kind.capabilities.concurrent:
-                return self._named(self._stage.decide(normal, engine.match(batch)))
-            reader = self._free.enter()
-        try:
-            found = engine.match(batch)
+        with self._reading() as reader:
+            found = self._stage.decide(normal, reader(lambda: self._encode(normal)))
             with self._lock:
-                return self._named(self._stage.decide(normal, found))
-        finally:
-            self._free.leave(reader)
+                return self._named(found)
 
-    def match_batch(self, batch: EventBatch) -> MatchSet:
-        """The columnar way: an encoded batch in, dense ids out (`ids_of` names them)."""
-        if len(self._stage):
-            raise OperatorError("some subscriptions use operators, which need whole events: call match_many instead")
-        with self._lock:
-            engine = self._hand_over()
-            return engine.match(self._text.extend(batch))
+    def match_batch(self, batch: EventBatch, events: Sequence[Event] | None = None) -> MatchSet:
+        """The columnar way: an encoded batch in, dense ids out (`ids_of` names them).
+
+        Where subscriptions use operators, `events` must hold the whole events; only those an operator needs are looked at.
+        """
+        if len(self._stage) and events is None:
+            raise OperatorError("some subscriptions use operators, which need whole events: pass them as `events`")
+        with self._reading() as reader:
+            found = reader(lambda: self._text.extend(batch))
+            return found if events is None else self._stage.decide(events, found)
 
     def ids_of(self, dense: Iterable[int]) -> list[SubscriptionId | None]:
         """User ids of dense ids."""
@@ -192,13 +189,18 @@ class Matcher:
         dnf = normalise(expression, self.type, self.limits)
         if not operator_terms(dnf):
             return explain(identifier, expression, normal)
-        with self._lock:
+        with self._stage.turn():
             return explain_with_operators(identifier, expression, dnf, normal, self._stage)
 
     def status(self, identifier: SubscriptionId) -> dict[str, Failure]:
         """What could not be evaluated for a subscription so far: operator predicate → how often, and why the last time."""
         with self._lock:
             return self._stage.status(self._known(identifier))
+
+    @property
+    def operator_failures(self) -> int:
+        """How often an operator could not be evaluated, or answers not be joined, since the matcher was made; never falls."""
+        return self._stage.failed
 
     def stats(self) -> EngineStats:
         """Sizes and counters of the engine, and of the operators where there are any."""
@@ -213,8 +215,7 @@ class Matcher:
 
     def close(self) -> None:
         """End the worker processes of isolated operators; matching again starts them again."""
-        with self._lock:
-            self._stage.close()
+        self._stage.close()
 
     def save(self, path: str | Path) -> None:
         """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step."""
@@ -234,7 +235,7 @@ class Matcher:
 
         saved = load(Path(path))
         options = saved.options if engine in (None, saved.engine) else {}
-        matcher = cls(engine or saved.engine, type=saved.type, operators=saved.operators, registry=registry, **options)
+        matcher = cls(engine or saved.engine, type=saved.type, schedule=saved.schedule, registry=registry, **options)
         if saved.index is not None and engine in (None, saved.engine):
             kind = cast(type[Saveable], matcher._kind)
             matcher._adopt(kind.open(saved.index, matcher._options), saved.pairs, saved.dense)
@@ -267,6 +268,28 @@ class Matcher:
     def _expression(self, filter: Filter) -> Expression:
         expression = expression_of(filter, self.limits)
         return bind(expression, self.type, self.limits) if self.type else expression
+
+    @contextmanager
+    def _reading(self) -> Iterator[Callable[[Callable[[], EventBatch]], MatchSet]]:
+        """While a match runs, no id it may return is given to somebody else. Yields what asks the engine."""
+        with self._lock:
+            ticket = self._free.enter()
+        try:
+            yield self._find
+        finally:
+            self._free.leave(ticket)
+
+    def _find(self, encode: Callable[[], EventBatch]) -> MatchSet:
+        """What the engine finds, without the lock if the engine can do so."""
+        with self._lock:
+            engine, batch, words = self._hand_over(), encode(), self._dictionary.words
+            if not self._kind.capabilities.concurrent:
+                return engine.match(batch)
+        found = engine.match(batch)
+        if self._dictionary.words == words:
+            return found
+        with self._lock:  # a condition that came meanwhile may name what the batch left out
+            return self._hand_over().match(encode())
 
     def _named(self, found: MatchSet) -> list[list[SubscriptionId]]:
         """Ids by event, without those that were forgotten while the event was matched; the caller holds the lock."""

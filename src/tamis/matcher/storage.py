@@ -35,7 +35,7 @@ class Saved:
     engine: str
     options: dict[str, Any]
     type: PublicationType | None
-    operators: str
+    schedule: str
     pairs: list[tuple[SubscriptionId, str]]
     dense: list[int]
     index: Path | None = None
@@ -47,7 +47,7 @@ def save(
     engine: str,
     options: dict[str, Any],
     type: PublicationType | None,
-    operators: str,
+    schedule: str,
     save_index: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the subscriptions as (dense id, id, text), and the engine's index if it can be saved; an existing directory is
@@ -76,7 +76,7 @@ def save(
             "engine": engine,
             "options": options,
             "type": type_to_data(type) if type else None,
-            "operators": operators,
+            "schedule": schedule,
             "file": file.name,
             "checksum": checksum(file),
             "index": index.name if save_index is not None else None,
@@ -116,7 +116,7 @@ def load(path: Path) -> Saved:
         for text, number in zip(columns["text_id"], columns["number_id"], strict=True)
     ]
     declared = type_from_data(manifest["type"]) if manifest["type"] else None
-    schedule = manifest.get("operators", "suborder")
+    schedule = manifest.get("schedule", "suborder")
     pairs = list(zip(ids, columns["filter"], strict=True))
     index = path / manifest["index"] if manifest.get("index") else None
     return Saved(manifest["engine"], manifest["options"], declared, schedule, pairs, columns["dense"], index)

@@ -44,7 +44,7 @@ class Runtime:
         self.estimates = Estimates()
         self.failures: dict[int, Failure] = {}
         self.breakers: defaultdict[str, Breaker] = defaultdict(breaker)
-        self.evaluations = 0
+        self.evaluations = self.failed = 0
         self._free: list[int] = []
         self._isolated: dict[str, Isolated] = {}
         self._loop = AsyncLoop()
@@ -176,6 +176,7 @@ class Runtime:
             else:
                 breaker.succeeded()
         if answer.problem:
+            self.failed += 1
             before = self.failures.get(p)
             self.failures[p] = Failure(1 + (before.count if before else 0), answer.problem)
         return answer

@@ -12,7 +12,7 @@ from tamis.engines.dynamic import DynamicEngine, DynamicOptions
 from tamis.engines.registry import build_engine
 from tamis.errors import EngineError
 
-OPTIONS: dict[str, Any] = {"max_margin": 0.5, "min_power": 16.0, "min_benefit": 8.0, "refresh": 0}
+OPTIONS: dict[str, Any] = {"max_margin": 0.5, "min_power": 16.0, "min_benefit": 8.0, "refresh": 0, "effort": 0}
 
 
 def dynamic(table, **options):
@@ -94,3 +94,88 @@ def test_statistics_are_taken_up_after_so_many_events():
 def test_thresholds_that_would_thrash_are_refused():
     with pytest.raises(EngineError, match="min_benefit above min_power"):
         DynamicOptions(min_power=1.0, min_benefit=2.0)
+    with pytest.raises(EngineError, match="effort=-1 is negative"):
+        DynamicOptions(effort=-1)
+
+
+def hot_world(conjunctions=3000, attributes=6, domain=8):
+    """Conjunctions, and events in which a0 is constant."""
+    rng = np.random.default_rng(4)
+    table = numeric_table(rng, Dictionary(), range(conjunctions), attributes, domain, sizes=(3, 4), equality=1.0)
+    events = numeric_events(rng, 500, attributes, domain, presence=1.0)
+    keys = events.keys.copy()
+    keys[events.attrs == 0] = table.lo[table.attrs == 0][0]
+    return table, replace(events, keys=keys)
+
+
+def test_a_call_weighs_no_more_than_its_effort_and_one_access_predicate(monkeypatch):
+    table, events = hot_world()
+    engine, oracle = dynamic(table, effort=100), build_engine("scan", table).match(events)
+    looks: list[int] = []
+    look = engine.look
+
+    def watched(entries):
+        looks.append(look(entries))
+        return looks[-1]
+
+    monkeypatch.setattr(engine, "look", watched)
+    assert engine.match(events).equals(oracle)
+    engine.refresh()
+    calls = 0
+    while engine.unfinished:
+        largest = int(engine.access.rows.max())
+        assert sum(looks) <= 100 + largest
+        looks.clear()
+        assert engine.match(events).equals(oracle), "in the middle of everything"
+        calls += 1
+    assert calls > 3
+
+
+def test_small_steps_lead_where_one_large_one_does():
+    table, events = hot_world()
+    at_once, bit_by_bit = dynamic(table), dynamic(table, effort=50)
+    for engine in (at_once, bit_by_bit):
+        engine.match(events)
+        engine.refresh()
+        for _ in range(2000):
+            if not engine.unfinished:
+                break
+            engine.match(events.slice(0, 1))
+    assert not bit_by_bit.unfinished
+    assert schemas(at_once)
+    assert bit_by_bit.expected_checks() == pytest.approx(at_once.expected_checks(), rel=0.15)
+
+
+def test_a_table_that_is_being_dissolved_is_searched_until_it_is_empty():
+    _, table, events = numeric_world(1, 3000, attributes=6, domain=8, sizes=(3, 4), equality=1.0)
+    engine = dynamic(table, effort=1)
+    before = schemas(engine)
+    engine.remove(np.arange(2988, dtype=np.int32))
+    assert engine.leaving
+    oracle = build_engine("scan", table.take(np.arange(2988, 3000))).match(events)
+    steps = 0
+    while engine.unfinished:
+        assert engine.match(events).equals(oracle)
+        steps += 1
+    assert steps > 3
+    assert schemas(engine) < before
+    assert engine.match(events).equals(oracle)
+
+
+def test_the_least_likely_predicates_are_read_first():
+    """In a cluster the columns ascend by chance, which is what the events have shown."""
+    table, events = hot_world()
+    engine = dynamic(table, max_attributes=1)
+    engine.match(events)
+    engine.refresh()
+    engine.remove(table.owners)
+    engine.insert(table)
+    k, read = engine.clusters, 0
+    for cluster in range(int(k.counts[0])):
+        if k.block[cluster]:
+            shape = (k.width[cluster] + 1, k.room[cluster])
+            cells = k.cells[k.start[cluster] : k.start[cluster] + shape[0] * shape[1]].reshape(shape)
+            chances = engine.chance[cells[:-1, : k.size[cluster]]]
+            assert (np.diff(chances, axis=0) >= 0).all()
+            read += chances.size
+    assert read > 3000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.unit.engines.twostage_worlds import numeric_events, numeric_world
 
-from tamis.candidates.clusters import WIDEST
+from tamis.candidates.clusters.placing import WIDEST
 from tamis.candidates.costs import Costs
 from tamis.engines.registry import build_engine
 from tamis.engines.static import StaticEngine, StaticOptions, plan

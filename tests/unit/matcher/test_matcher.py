@@ -151,3 +151,23 @@ def test_save_and_load(matcher, tmp_path):
 def test_what_is_no_filter_is_refused(filter):
     with pytest.raises(FilterError):
         Matcher().subscribe(1, filter)
+
+
+def test_a_condition_that_arrives_while_an_event_is_matched_sees_the_whole_event(monkeypatch):
+    """The event was encoded before anybody asked for x: the engine must not take x for missing."""
+    matcher = Matcher()
+    matcher.subscribe("old", "n > 0")
+    matcher.match({"n": 1})
+    engine = matcher._engine
+    assert engine is not None
+    match, late = engine.match, iter([True])
+
+    def interrupted(batch):
+        if next(late, False):
+            matcher.subscribe("missing", "missing(x)")
+            matcher.subscribe("other", "n > 0 and not (name = 'ann')")
+            matcher.stats()  # hands the change over to the engine
+        return match(batch)
+
+    monkeypatch.setattr(engine, "match", interrupted)
+    assert matcher.match({"n": 1, "x": 2, "name": "ann"}) == ["old"]

@@ -3,8 +3,10 @@
 import asyncio
 import itertools
 import random
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from tests.unit.operators import misbehaving
 
 from tamis import Matcher
 from tamis.candidates.schedule.plan import RULES
+from tamis.encoding.events import encode_events
 from tamis.engines.registry import DEFAULT
 from tamis.errors import OperatorError
 from tamis.lang import normalise, parse
@@ -122,7 +125,7 @@ def test_matches_are_those_of_all_substitutions(schedule: str, engine: str):
     rng = random.Random(f"{schedule} {engine}")
     calls: Counter[tuple[Any, ...]] = Counter()
     registry = make_registry(calls)
-    matcher = Matcher(engine, operators=schedule, registry=registry)
+    matcher = Matcher(engine, schedule=schedule, registry=registry)
     alive: dict[int, str] = {}
     matched = 0
     for step in range(3):
@@ -371,9 +374,106 @@ def test_explain_shows_bindings_failures_and_the_witness():
     matcher.close()
 
 
+def test_nobody_waits_for_an_operator_but_those_who_need_one():
+    registry, started, go_on = Registry(), threading.Event(), threading.Event()
+
+    @registry.operator("waits")
+    def waits(event):
+        started.set()
+        return go_on.wait(20)
+
+    matcher = Matcher(registry=registry)
+    matcher.subscribe("slow", "waits()")
+    matcher.subscribe("gone", "n > 0 and waits()")
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(matcher.match, {"n": 1})
+        assert started.wait(20)
+        matcher.subscribe("new", "n > 0 and waits()")
+        matcher.subscribe("cheap", "n > 0")
+        matcher.unsubscribe("gone")
+        matcher.replace("cheap", "n = 1")
+        assert matcher.status("slow") == {}
+        assert matcher.stats().subscriptions == 3
+        go_on.set()
+        assert running.result(20) == ["slow"]
+    assert sorted(map(str, matcher.match({"n": 1}))) == ["cheap", "new", "slow"]
+
+
+@pytest.mark.parametrize("engine", sorted({"scan", "dynamic", DEFAULT}))
+def test_subscriptions_come_and_go_while_others_match(engine):
+    """Writers and readers at once: whoever is there throughout is found every time, nobody is found under another's id."""
+    calls: Counter[tuple[Any, ...]] = Counter()
+    matcher = Matcher(engine, registry=make_registry(calls))
+    matcher.subscribe("always", "over(1)")
+    matcher.subscribe("never", "over(100)")
+
+    def churn(name: str) -> None:
+        for i in range(60):
+            matcher.subscribe(
+                f"{name} {i}", f"n > 0 and over({i % 7})" if i % 2 else "n > 0 and spot(?a, ?b) and ?a < ?b"
+            )
+            if i >= 10:
+                matcher.unsubscribe(f"{name} {i - 10}")
+
+    def read(first: int) -> list[list[Any]]:
+        return [matcher.match({"id": first + i, "n": 7}) for i in range(60)]
+
+    with ThreadPoolExecutor(4) as pool:
+        writers = [pool.submit(churn, name) for name in ("a", "b")]
+        readers = [pool.submit(read, 1000 * k) for k in (1, 2)]
+        found = [ids for reader in readers for ids in reader.result(60)]
+        for writer in writers:
+            writer.result(60)
+    assert all("always" in ids and "never" not in ids and len(ids) == len(set(ids)) for ids in found)
+    left = {"always"} | {f"{name} {i}" for name in ("a", "b") for i in range(50, 60) if i % 2}
+    odd = {i for i in matcher.match({"id": 1, "n": 7}) if i == "always" or int(str(i).split()[1]) % 2}
+    assert odd == left
+    matcher.close()
+
+
+def test_batches_take_the_whole_events_along():
+    calls: Counter[tuple[Any, ...]] = Counter()
+    matcher = Matcher(registry=make_registry(calls))
+    matcher.subscribe("s", "kind = 'a' and over(3)")
+    matcher.subscribe("t", "n < 5")
+    events = [normalise_event({"id": i, "n": i, "kind": "ab"[i % 2]}) for i in range(8)]
+    batch = encode_events(events, matcher._dictionary)
+    with pytest.raises(OperatorError, match="pass them as `events`"):
+        matcher.match_batch(batch)
+    found = matcher.match_batch(batch, events)
+    names = [sorted(map(str, matcher.ids_of(found.of(i)))) for i in range(8)]
+    assert names == [sorted(map(str, ids)) for ids in matcher.match_events(events)]
+    assert names[4] == ["s", "t"]
+    looked: list[int] = []
+
+    class Rows(list[Any]):
+        def __getitem__(self, i: Any) -> Any:
+            looked.append(i)
+            return super().__getitem__(i)
+
+    matcher.match_batch(batch, Rows(events))
+    assert looked == [0, 2, 4, 6], "only events with a surviving condition"
+
+
+def test_failures_are_counted_for_good():
+    registry = Registry()
+    registry.operator("bad")(misbehaving.raises)
+    registry.operator("many", outputs=1)(lambda event: range(200))
+    matcher = Matcher(registry=registry, limits=Limits(bindings=1000))
+    assert matcher.operator_failures == 0
+    matcher.subscribe("s", "bad()")
+    matcher.match_many([{"n": 1}, {"n": 2}])
+    assert matcher.operator_failures == 2
+    matcher.unsubscribe("s")
+    matcher.subscribe("join", "many(?a) and many(?b) and ?a > ?b")
+    matcher.match({"n": 1})
+    assert matcher.operator_failures == 3
+    assert matcher.stats().details["operators"]["failures"] == 3
+
+
 def test_saved_and_loaded_with_its_schedule(tmp_path):
     registry = make_registry(Counter())
-    matcher = Matcher(operators="popular", registry=registry)
+    matcher = Matcher(schedule="popular", registry=registry)
     matcher.subscribe("s", "over(2) and n < 5")
     matcher.save(tmp_path / "m")
     loaded = Matcher.load(tmp_path / "m", registry=registry)

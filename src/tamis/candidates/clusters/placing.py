@@ -17,10 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.bits import has_bit
 from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.pool import Pool, fits, give, size_class, take
-from tamis.arrays.prefetch import CACHE_LINE, prefetch
 from tamis.arrays.slots import Slots, drop, first_slot, has_room, mix, put
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import IN
@@ -29,8 +27,6 @@ ALWAYS = 0  # the entry without a predicate
 SINGLES = 0  # the number that stands for all tables of one attribute
 WIDEST = 4  # attributes of an access predicate, at most
 MADE, FREE = 0, 1  # cells of `counts`
-UNFOLD = CACHE_LINE // 4  # entries of a column in a cache line
-LOOKAHEAD = 4 * UNFOLD
 
 
 class Access(NamedTuple):
@@ -76,8 +72,8 @@ class Clusters(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What placing reads: start int64 and size int32 by conjunction into `cells` (int32 predicate ids); op uint8 and lo/hi
-    int64 by predicate id."""
+    """What placing reads: start int64 and size int32 by conjunction into `cells` (int32 predicate ids); op uint8, lo/hi int64
+    and chance float64 (of an equality: the share of events that satisfy it) by predicate id."""
 
     start: Int64Array
     size: Int32Array
@@ -85,6 +81,7 @@ class Contents(NamedTuple):
     op: NDArray[np.uint8]
     lo: Int64Array
     hi: Int64Array
+    chance: NDArray[np.float64]
 
 
 class Choice(NamedTuple):
@@ -155,7 +152,7 @@ def make_entry(a: Access, keys: Int32Array, table: int, chance: float) -> int:
 def place(a: Access, k: Clusters, c: Contents, ids: Int32Array, choice: Choice, first: int) -> int:
     """Put conjunctions ids[first:] under their access predicates, until one might not fit the arrays.
 
-    Returns the one to go on with. Among the columns, equality predicates come first: they are the least likely to hold.
+    Returns the one to go on with. Columns ascend by the chance to hold: most rows are decided by the first one read.
     """
     for i in range(first, len(ids)):
         conjunction = ids[i]
@@ -182,19 +179,28 @@ def place(a: Access, k: Clusters, c: Contents, ids: Int32Array, choice: Choice, 
             if cluster < 0:
                 cluster = make_cluster(a, k, entry, width)
             enlarge(k, cluster, block)
-        column = 0
-        for equalities in (True, False):
-            for at in range(c.start[conjunction], c.start[conjunction] + c.size[conjunction]):
-                p = c.cells[at]
-                if (c.op[p] == IN and c.lo[p] == c.hi[p]) == equalities and not holds_key(keys, p):
-                    k.cells[k.start[cluster] + column * k.room[cluster] + rows] = p
-                    column += 1
-        k.cells[k.start[cluster] + width * k.room[cluster] + rows] = conjunction
+        base, room, columns = k.start[cluster] + rows, k.room[cluster], 0
+        for at in range(c.start[conjunction], c.start[conjunction] + c.size[conjunction]):
+            p = c.cells[at]
+            if not holds_key(keys, p):
+                likely, column = likelihood(c, p), columns
+                while column > 0 and likelihood(c, k.cells[base + (column - 1) * room]) > likely:
+                    k.cells[base + column * room] = k.cells[base + (column - 1) * room]
+                    column -= 1
+                k.cells[base + column * room] = p
+                columns += 1
+        k.cells[base + width * room] = conjunction
         k.place[conjunction, 0], k.place[conjunction, 1] = cluster, rows
         k.size[cluster] = rows + 1
         a.rows[entry] += 1
         a.benefit[a.table[entry]] += 1.0 - a.chance[entry]
     return len(ids)
+
+
+@leaf
+def likelihood(c: Contents, p: int) -> float:
+    """What the columns of a cluster ascend by: the chance of an equality; other predicates come after, in their own order."""
+    return float(c.chance[p]) if c.op[p] == IN and c.lo[p] == c.hi[p] else 2.0
 
 
 @leaf
@@ -289,91 +295,21 @@ def free_entry(a: Access, i: int) -> None:
 
 
 @kernel
-def members(a: Access, k: Clusters, entry: int) -> Int32Array:
-    """The conjunctions under an entry."""
-    out, n = np.empty(a.rows[entry], np.int32), 0
-    cluster = a.head[entry]
-    while cluster >= 0:
-        line = k.start[cluster] + k.width[cluster] * k.room[cluster]
-        for row in range(k.size[cluster]):
-            out[n] = k.cells[line + row]
-            n += 1
-        cluster = k.after[cluster]
+def members(a: Access, k: Clusters, entries: Int32Array) -> Int32Array:
+    """The conjunctions under the entries, one after the other."""
+    n = 0
+    for entry in entries:
+        n += a.rows[entry]
+    out, n = np.empty(n, np.int32), 0
+    for entry in entries:
+        cluster = a.head[entry]
+        while cluster >= 0:
+            line = k.start[cluster] + k.width[cluster] * k.room[cluster]
+            for row in range(k.size[cluster]):
+                out[n] = k.cells[line + row]
+                n += 1
+            cluster = k.after[cluster]
     return out
-
-
-@leaf
-def check(
-    cells: Int32Array,
-    start: int,
-    room: int,
-    size: int,
-    width: int,
-    bits: NDArray[np.uint64],
-    ahead: bool,
-    found: Int32Array,
-    n: int,
-) -> int:
-    """Append to found[n:] the conjunctions of a cluster whose predicates are all set in `bits`; returns the new n.
-
-    A column is read only for rows that survived the columns before. With `ahead`, an inner loop over a cache line of
-    entries asks for the lines LOOKAHEAD rows further on in the first two columns (section 2.2.1).
-    """
-    line = start + width * room
-    if width == 0:
-        for row in range(size):
-            found[n + row] = cells[line + row]
-        return n + size
-    row = 0
-    while row < size:
-        stop = size
-        if ahead:
-            stop = min(size, row + UNFOLD)
-            prefetch(cells, start + row + LOOKAHEAD)
-            if width > 1:
-                prefetch(cells, start + room + row + LOOKAHEAD)
-        if width == 1:
-            for r in range(row, stop):
-                if has_bit(bits, cells[start + r]):
-                    found[n] = cells[line + r]
-                    n += 1
-        elif width == 2:
-            for r in range(row, stop):
-                if has_bit(bits, cells[start + r]) and has_bit(bits, cells[start + room + r]):
-                    found[n] = cells[line + r]
-                    n += 1
-        elif width == 3:
-            for r in range(row, stop):
-                if (
-                    has_bit(bits, cells[start + r])
-                    and has_bit(bits, cells[start + room + r])
-                    and has_bit(bits, cells[start + 2 * room + r])
-                ):
-                    found[n] = cells[line + r]
-                    n += 1
-        else:
-            for r in range(row, stop):
-                column = 0
-                while column < width and has_bit(bits, cells[start + column * room + r]):
-                    column += 1
-                if column == width:
-                    found[n] = cells[line + r]
-                    n += 1
-        row = stop
-    return n
-
-
-@leaf
-def check_entry(
-    a: Access, k: Clusters, entry: int, bits: NDArray[np.uint64], ahead: bool, found: Int32Array, n: int
-) -> int:
-    """`check` for every cluster of an entry."""
-    cluster = a.head[entry]
-    while cluster >= 0:
-        start, room, size, width = k.start[cluster], k.room[cluster], k.size[cluster], k.width[cluster]
-        n = check(k.cells, start, room, size, width, bits, ahead, found, n)
-        cluster = k.after[cluster]
-    return n
 
 
 @leaf
