@@ -1,7 +1,8 @@
 """Durable publishes per second: many clients, batches, many subscriptions; every event is on the disk before it is counted.
 
-`python -m tests.soak.load` runs the figures of docs/broker.md: 64 clients, batches of 100 events, 100,000 subscriptions of
-which an event matches two or three.
+`python -m tests.soak.load` gives the figures of docs/broker.md: 64 clients, batches of 100 events, 100,000 subscriptions of
+which an event matches two on average. Then ten times as many clients come at once, and then the first ones again alone.
+The clients share the machine with the broker, so they are light: one process, requests encoded beforehand, bare sockets.
 """
 
 import argparse
@@ -10,9 +11,10 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import msgspec
 import psutil
 from tests.e2e.broker.running import await_ready, free_port
@@ -21,13 +23,15 @@ from tests.soak.child import start
 from tamis.broker.settings import Settings
 from tamis.broker.store import Store
 from tamis.broker.testing import MemoryBroker
+from tamis.engines.registry import DEFAULT
 
 GROUP = 5000
 PER_ITEM = 5
+BODIES = 64
 
 
 def populate(directory: Path, count: int, engine: str | None) -> None:
-    """Subscriptions in a database that a broker will open: a fifth of an item each, half of the prices."""
+    """Subscriptions in a database that a broker will open: a fifth of an item each, half of the prices, three of four regions."""
     dice = random.Random(1)
     broker = MemoryBroker(Settings(), engine, time.time(), Store(directory / "broker.db"))
     for first in range(0, count, GROUP):
@@ -40,38 +44,69 @@ def populate(directory: Path, count: int, engine: str | None) -> None:
     broker.store.close()
 
 
-async def publish(url: str, clients: int, batch: int, seconds: float, items: int) -> tuple[int, int, list[float]]:
-    """Events acknowledged, notifications made, and how long each request took."""
-    times: list[float] = []
-    events = matches = 0
+@dataclass
+class Tally:
+    """What a crowd of clients saw."""
+
+    seconds: float
+    events: int = 0
+    matches: int = 0
+    times: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+
+    def quantile(self, share: float) -> str:
+        """A quantile of the times of acknowledged requests."""
+        return f"{self.times[int(len(self.times) * share)] * 1000:.0f} ms" if self.times else "unknown"
+
+    def __str__(self) -> str:
+        answers = ", ".join(f"{count:,} × {status}" for status, count in sorted(self.statuses.items()))
+        return (
+            f"{self.events / self.seconds:,.0f} durable events/s, "
+            f"{self.matches / max(1, self.events):.2f} notifications per event; "
+            f"acknowledged requests p50 {self.quantile(0.5)}, p99 {self.quantile(0.99)}; answers {answers}"
+        )
+
+
+async def crowd(port: int, clients: int, requests: list[bytes], seconds: float) -> Tally:
+    """Every client sends a request, waits for the answer, and sends the next."""
+    tally = Tally(seconds)
     until = time.perf_counter() + seconds
 
     async def client(seed: int) -> None:
-        nonlocal events, matches
         dice = random.Random(seed)
-        headers = {"content-type": "application/x-ndjson"}
-        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False) as http:
-            bodies = [body(dice, batch, items) for _ in range(8)]
-            while time.perf_counter() < until:
-                began = time.perf_counter()
-                response = await http.post("/v1/events/batch", content=dice.choice(bodies))
-                if response.status_code == 503:
-                    await asyncio.sleep(0.1)
-                    continue
-                response.raise_for_status()
-                times.append(time.perf_counter() - began)
-                answer = msgspec.json.decode(response.content)
-                events += len(answer["ids"])
-                matches += sum(answer["matched"])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while (began := time.perf_counter()) < until:
+            writer.write(dice.choice(requests))
+            status, headers, content = await answer(reader)
+            tally.statuses[status] += 1
+            if status == 201:
+                told = msgspec.json.decode(content)
+                tally.times.append(time.perf_counter() - began)
+                tally.events += len(told["ids"])
+                tally.matches += sum(told["matched"])
+            else:
+                await asyncio.sleep(float(headers[b"retry-after"]))
+        writer.close()
 
     await asyncio.gather(*(client(seed) for seed in range(clients)))
-    return events, matches, sorted(times)
+    tally.seconds = time.perf_counter() - until + seconds
+    tally.times.sort()
+    return tally
 
 
-def body(dice: random.Random, batch: int, items: int) -> bytes:
-    """A batch as lines."""
-    return b"\n".join(
-        msgspec.json.encode(
+async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[bytes, bytes], bytes]:
+    """Status, headers and body of one answer."""
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[:-2]
+    headers = {name.lower(): value for name, _, value in (line.partition(b": ") for line in lines)}
+    return int(first.split(b" ")[1]), headers, await reader.readexactly(int(headers[b"content-length"]))
+
+
+def make_requests(batch: int, items: int) -> list[bytes]:
+    """Batches as lines, ready to be sent."""
+    dice = random.Random(2)
+
+    def event() -> bytes:
+        return msgspec.json.encode(
             {
                 "item": f"item {dice.randrange(items)}",
                 "price": dice.randrange(1000),
@@ -80,8 +115,12 @@ def body(dice: random.Random, batch: int, items: int) -> bytes:
                 "seller": {"city": "Lyon", "rating": dice.randrange(5)},
             }
         )
-        for _ in range(batch)
+
+    bodies = [b"\n".join(event() for _ in range(batch)) for _ in range(BODIES)]
+    head = (
+        b"POST /v1/events/batch HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\ncontent-length: %d\r\n\r\n"
     )
+    return [head % len(body) + body for body in bodies]
 
 
 def main() -> None:
@@ -91,44 +130,42 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=15)
-    parser.add_argument("--engine", default=None)
+    parser.add_argument("--overload", type=int, default=10, help="how many times more clients come; 0: none")
+    parser.add_argument("--engine", default=DEFAULT)
     options = parser.parse_args()
+    tell = sys.stdout.write
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         populate(Path(folder), options.subscriptions, options.engine)
         filled = time.monotonic()
         port = free_port()
-        url = f"http://127.0.0.1:{port}"
         process = start(Path(folder), port, options.engine)
-        await_ready(url, 600)
-        ready = time.monotonic()
+        await_ready(f"http://127.0.0.1:{port}", 600)
+        tell(
+            f"{options.subscriptions:,} subscriptions filled in {filled - began:.1f} s, "
+            f"ready in {time.monotonic() - filled:.1f} s; {options.clients} clients, batches of {options.batch}\n"
+        )
         try:
-            items = max(1, options.subscriptions // PER_ITEM)
-            asyncio.run(publish(url, options.clients, options.batch, 2, items))
+            requests = make_requests(options.batch, max(1, options.subscriptions // PER_ITEM))
+            asyncio.run(crowd(port, options.clients, requests, 2))
             before = cpu_seconds(process.pid)
-            events, matches, times = asyncio.run(publish(url, options.clients, options.batch, options.seconds, items))
+            tally = asyncio.run(crowd(port, options.clients, requests, options.seconds))
             spent = cpu_seconds(process.pid) - before
+            per_event = spent / max(1, tally.events) * 1e6
+            tell(f"normal: {tally}; the broker spent {per_event:.0f} µs of processor time per event\n")
+            if options.overload:
+                more = options.clients * options.overload
+                tell(f"overload, {more} clients: {asyncio.run(crowd(port, more, requests, options.seconds))}\n")
+                tell(f"after it: {asyncio.run(crowd(port, options.clients, requests, options.seconds))}\n")
         finally:
             process.kill()
             process.join()
-    sys.stdout.write(
-        f"{options.subscriptions:,} subscriptions filled in {filled - began:.1f} s, ready in {ready - filled:.1f} s; "
-        f"{options.clients} clients, batches of {options.batch}: {events / options.seconds:,.0f} durable events/s, "
-        f"{matches / max(1, events):.2f} notifications per event; "
-        f"request p50 {quantile(times, 0.5)}, p99 {quantile(times, 0.99)}; "
-        f"the broker spent {spent / max(1, events) * 1e6:.0f} µs of processor time per event\n"
-    )
 
 
 def cpu_seconds(pid: int | None) -> float:
     """Processor time of a process so far."""
     used = psutil.Process(pid).cpu_times()
     return float(used.user + used.system)
-
-
-def quantile(times: list[float], share: float) -> str:
-    """A quantile in milliseconds."""
-    return f"{times[int(len(times) * share)] * 1000:.0f} ms" if times else "unknown"
 
 
 if __name__ == "__main__":

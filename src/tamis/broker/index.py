@@ -43,7 +43,7 @@ def load(path: Path | None, settings: Settings, engine: str | None) -> Matcher:
     """The saved index, or an empty matcher when there is none to trust."""
     if path is not None and path.exists():
         try:
-            matcher = Matcher.load(path, engine, settings.operators)
+            matcher = Matcher.load(path, engine, settings.operators, settings.limits)
             if matcher.type == settings.type:
                 return matcher
         except TamisError as problem:

@@ -78,11 +78,12 @@ def encode_events(events: Sequence[Event], dictionary: Dictionary) -> EventBatch
             derived, exact = attribute in dictionary.by_base, attribute in dictionary.companions
             for value in values:
                 wanted = derived or (exact and coarse(value))
-                rows.append((attribute, dictionary.key(value), len(raws) if wanted else -1, len(rows)))
+                rows.append((attribute, len(rows), dictionary.key(value), len(raws) if wanted else -1))
                 if wanted:
                     raws.append(value)
-        rows[start:] = sorted(rows[start:], key=lambda row: (row[0], row[3]))
+        if len(rows) - start > 1:
+            rows[start:] = sorted(rows[start:])  # by attribute, then in the order given
         offsets[i + 1] = len(rows)
     columns = np.array(rows, np.int64).reshape(-1, 4)
-    attrs, raw = columns[:, 0].astype(np.int32), columns[:, 2].astype(np.int32)
-    return EventBatch(offsets, attrs, columns[:, 1].copy(), raw, raws, multi)
+    attrs, raw = columns[:, 0].astype(np.int32), columns[:, 3].astype(np.int32)
+    return EventBatch(offsets, attrs, columns[:, 2].copy(), raw, raws, multi)

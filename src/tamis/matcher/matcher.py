@@ -229,13 +229,27 @@ class Matcher:
             save(Path(path), rows, self.engine_name, self.options, self.type, schedule, index)
 
     @classmethod
-    def load(cls, path: str | Path, engine: str | None = None, registry: Registry = OPERATORS) -> "Matcher":
-        """A matcher from a directory written by `save`, with the same engine and options unless another is named."""
+    def load(
+        cls,
+        path: str | Path,
+        engine: str | None = None,
+        registry: Registry = OPERATORS,
+        limits: Limits = Limits(),
+    ) -> "Matcher":
+        """A matcher from a directory written by `save`, with the same engine and options unless another is named; `limits`
+        hold for what comes, and for what is parsed again."""
         from tamis.matcher.storage import load
 
         saved = load(Path(path))
         options = saved.options if engine in (None, saved.engine) else {}
-        matcher = cls(engine or saved.engine, type=saved.type, schedule=saved.schedule, registry=registry, **options)
+        matcher = cls(
+            engine or saved.engine,
+            type=saved.type,
+            limits=limits,
+            schedule=saved.schedule,
+            registry=registry,
+            **options,
+        )
         if saved.index is not None and engine in (None, saved.engine):
             kind = cast(type[Saveable], matcher._kind)
             matcher._adopt(kind.open(saved.index, matcher._options), saved.pairs, saved.dense)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.errors import EventError, TamisError
-from tamis.lang.events import read_event
+from tamis.lang.events import read_event, read_strictly
 from tamis.model.event import normalise
 
 
@@ -41,3 +41,33 @@ def test_bad_text_is_refused(text, message):
 def test_any_bytes_give_an_event_or_an_error(data):
     with contextlib.suppress(TamisError):
         assert isinstance(normalise(read_event(data)), dict)
+
+
+NAMES = st.sampled_from(['"a"', '"b"', '"a:b"', '"\\u0061"', '"\\ud800"', '""', '"é"'])
+SCALARS = st.sampled_from(
+    ["1", "-0", "1.5", "1e400", "NaN", "null", "true", '"x:y"', '"\\udc00"', "9" * 30, "1e5", '"\x01"']
+)
+
+
+def objects(inside):
+    return st.lists(st.tuples(NAMES, inside), max_size=3).map(
+        lambda pairs: "{" + ", ".join(f"{name}:{value}" for name, value in pairs) + "}"
+    )
+
+
+def arrays(inside):
+    return st.lists(inside, max_size=3).map(lambda items: "[" + ",".join(items) + "]")
+
+
+@settings(max_examples=1000)
+@given(objects(st.recursive(SCALARS, lambda inside: st.one_of(objects(inside), arrays(inside)), max_leaves=5)))
+def test_the_quick_way_reads_what_the_strict_way_reads(text):
+    """Keys given twice, by whatever spelling and at whatever depth, colons in strings, numbers of all kinds."""
+
+    def outcome(read):
+        try:
+            return repr(read(text))
+        except EventError as problem:
+            return str(problem)
+
+    assert outcome(read_event) == outcome(read_strictly)

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from tamis import Matcher
-from tamis.errors import StorageError
+from tamis.errors import LimitError, StorageError
+from tamis.model.limits import Limits
 from tamis.model.schema import IntDomain, PublicationType
 
 
@@ -19,6 +20,22 @@ def test_the_type_comes_back(saved):
     loaded = Matcher.load(saved)
     assert loaded.type == PublicationType({"a": IntDomain(0, 9)})
     assert loaded.match({"a": 4}) == ["x"]
+
+
+@pytest.mark.parametrize("engine", ["tamis", "scan"])
+def test_limits_are_those_of_the_loader(tmp_path, engine):
+    wide = Limits(predicates=100)
+    matcher = Matcher(engine, limits=wide)
+    long = " and ".join(f"a{n} = 1" for n in range(80))
+    matcher.subscribe("x", long)
+    matcher.save(tmp_path / "index")
+    loaded = Matcher.load(tmp_path / "index", limits=wide)
+    loaded.subscribe("y", long)
+    assert sorted(loaded.match({f"a{n}": 1 for n in range(80)})) == ["x", "y"]
+    with pytest.raises(LimitError):
+        Matcher.load(tmp_path / "index", limits=Limits(predicates=3)).subscribe(
+            "z", "a = 1 and b = 1 and c = 1 and d = 1"
+        )
 
 
 def test_damage_is_refused(saved):
