@@ -20,6 +20,7 @@ import psutil
 from tests.e2e.broker.running import await_ready, free_port
 from tests.soak.child import start
 
+from tamis.broker import index
 from tamis.broker.settings import Settings
 from tamis.broker.store import Store
 from tamis.broker.testing import MemoryBroker
@@ -31,7 +32,10 @@ BODIES = 64
 
 
 def populate(directory: Path, count: int, engine: str | None) -> None:
-    """Subscriptions in a database that a broker will open: a fifth of an item each, half of the prices, three of four regions."""
+    """Subscriptions in a database and a saved index that a broker will open.
+
+    Five ask for an item, each below a price of its own, in three regions of four.
+    """
     dice = random.Random(1)
     broker = MemoryBroker(Settings(), engine, time.time(), Store(directory / "broker.db"))
     for first in range(0, count, GROUP):
@@ -41,6 +45,7 @@ def populate(directory: Path, count: int, engine: str | None) -> None:
             item, price = n // PER_ITEM, dice.randrange(1000)
             broker.core.subscribe(f"item = 'item {item}' and price < {price} and region in ('north', 'south', 'east')")
         broker.store.commit()
+    index.save(broker.core.matcher, directory / "index")
     broker.store.close()
 
 

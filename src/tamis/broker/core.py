@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tamis.broker.ledger import Ledger
-from tamis.broker.rows import Event, Key, Notification, Subscription
+from tamis.broker.rows import Attempt, Event, Key, Notification, Subscription
 from tamis.broker.settings import Settings
 from tamis.broker.tickets import digest, fits, new_ticket
 from tamis.errors import BrokerError, ConflictError, TicketError
@@ -79,14 +79,13 @@ class Core:
         self.touched: set[int] = set()
         self.changes = self.dead = 0
         self._undo: list[Callable[[], object]] = []
-        for row in ledger.subscriptions():
-            if not row.ended:
-                self.standing[row.number] = Standing(row.expires, row.cursor, row.cursor, row.webhook is not None)
-                self._expiring.append((row.expires, row.number))
-                if row.cursor:
-                    self._trimming[row.number] = None
-                if row.replay_from < row.replay_to:
-                    self.replaying.append(row.number)
+        for number, expires, cursor, webhook, replaying in ledger.standings():
+            self.standing[number] = Standing(expires, cursor, cursor, bool(webhook))
+            self._expiring.append((expires, number))
+            if cursor:
+                self._trimming[number] = None
+            if replaying:
+                self.replaying.append(number)
         for number, last in ledger.tails():
             if number in self.standing:
                 self.standing[number].last = max(last, self.standing[number].cursor)
@@ -191,6 +190,11 @@ class Core:
         row = self.ledger.subscription(number)
         if row is not None and not row.ended:
             self._advance(row, n)
+
+    def refused(self, number: int, n: int, count: int, pause: float) -> None:
+        """A webhook did not take notification `n`, for the `count`-th time; it is offered again in `pause` seconds."""
+        if number in self.standing:
+            self.ledger.put_attempt(Attempt(number, n, count, self.now() + int(pause * 1000)))
 
     def give_up(self, number: int, n: int, reason: str) -> None:
         """Nobody acknowledges notification `n`: it and what stands before it become dead letters."""

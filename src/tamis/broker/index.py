@@ -5,10 +5,9 @@ that is missing or damaged is only slower. So it may be written at any time, and
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tamis.broker.rows import Subscription
 from tamis.broker.settings import Settings
 from tamis.engines.registry import DEFAULT
 from tamis.errors import StorageError, TamisError
@@ -17,22 +16,20 @@ from tamis.matcher import Matcher
 log = logging.getLogger("tamis.broker")
 
 
-def restore(path: Path | None, rows: Iterable[Subscription], settings: Settings, engine: str | None) -> Matcher:
-    """A matcher with exactly the standing subscriptions among `rows`, from the saved index as far as it fits."""
+def restore(path: Path | None, rows: Iterable[tuple[int, str]], settings: Settings, engine: str | None) -> Matcher:
+    """A matcher with exactly these (number, filter), from the saved index as far as it fits."""
     matcher = load(path, settings, engine)
     stale = set(matcher)
     changed = 0
-    for row in rows:
-        if row.ended:
-            continue
-        if row.number not in matcher:
-            subscribe(matcher, row)
-        elif matcher.filter(row.number) != row.filter:
-            matcher.replace(row.number, row.filter)
+    for number, filter in rows:
+        if number not in stale:
+            put(matcher.subscribe, number, filter)
+        elif matcher.filter(number) != filter:
+            put(matcher.replace, number, filter)
         else:
             changed -= 1
         changed += 1
-        stale.discard(row.number)
+        stale.discard(number)
     for number in stale:
         matcher.unsubscribe(number)
     log.info("index ready", extra={"subscriptions": len(matcher), "not_in_saved_index": changed})
@@ -51,12 +48,12 @@ def load(path: Path | None, settings: Settings, engine: str | None) -> Matcher:
     return Matcher(engine or DEFAULT, type=settings.type, limits=settings.limits, registry=settings.operators)
 
 
-def subscribe(matcher: Matcher, row: Subscription) -> None:
+def put(change: Callable[[int, str], None], number: int, filter: str) -> None:
     """Put a stored condition back; one that was accepted once and is not any more stops the start."""
     try:
-        matcher.subscribe(row.number, row.filter)
+        change(number, filter)
     except TamisError as problem:
-        raise StorageError(f"the stored condition of subscription {row.number} is refused: {problem}") from problem
+        raise StorageError(f"the stored condition of subscription {number} is refused: {problem}") from problem
 
 
 def save(matcher: Matcher, path: Path) -> None:

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from tamis.broker.rows import Delivery, Event, Key, Notification, Subscription
+from tamis.broker.rows import Attempt, Delivery, Event, Key, Notification, Subscription
 
 
 class Ledger(Protocol):
     """Rows in, rows out; knows no rule of the broker."""
 
-    def subscriptions(self) -> Iterator[Subscription]:
-        """All of them, by number."""
+    def conditions(self) -> Iterator[tuple[int, str]]:
+        """(number, filter) of every subscription that has not ended, by number."""
+
+    def standings(self) -> Iterator[tuple[int, int, int, bool, bool]]:
+        """(number, end, cursor, has it a webhook, is it still replayed to) of the same."""
 
     def subscription(self, number: int) -> Subscription | None:
         """One, if it is there."""
@@ -56,6 +59,12 @@ class Ledger(Protocol):
 
     def ended_before(self, before: int, limit: int) -> list[int]:
         """Subscriptions that ended before a time."""
+
+    def attempt(self, number: int) -> Attempt | None:
+        """The last offer to a webhook that was not taken."""
+
+    def put_attempt(self, row: Attempt) -> None:
+        """Remember an offer that was not taken, in place of the one before."""
 
     def page(self, number: int, after: int, limit: int) -> list[Delivery]:
         """The next notifications of a queue."""

@@ -64,6 +64,15 @@ class Key(NamedTuple):
     expires: int
 
 
+class Attempt(NamedTuple):
+    """Notification `n` was offered to a webhook `count` times in vain; `due` is when to offer it again."""
+
+    subscription: int
+    n: int
+    count: int
+    due: int
+
+
 class Delivery(NamedTuple):
     """A notification with its event, ready to be sent; `reason` and `buried` are set for dead letters."""
 

@@ -41,7 +41,7 @@ class Service:
         self._lock = lock(self.directory / "lock")
         self.store = Store(self.directory / "broker.db")
         self.index_path = self.directory / "index"
-        matcher = index.restore(self.index_path, self.store.subscriptions(), self.settings, engine)
+        matcher = index.restore(self.index_path, self.store.conditions(), self.settings, engine)
         matcher.match({})  # compiles what matching needs before the first publisher waits for it
         self.core = Core(self.store, matcher, self.settings, clock)
         self.metrics = Metrics()

@@ -12,10 +12,10 @@ from typing import Any
 
 import apsw
 
-from tamis.broker.rows import Delivery, Event, Key, Notification, Subscription, seal
+from tamis.broker.rows import Attempt, Delivery, Event, Key, Notification, Subscription, seal
 from tamis.errors import StorageError
 
-FORMAT = 1
+FORMAT = 2
 CHECKPOINT_PAGES = 4000
 COLUMNS = ", ".join(field.name for field in fields(Subscription))
 SCHEMA = """
@@ -34,8 +34,9 @@ CREATE INDEX dead_letters_event ON dead_letters(event);
 CREATE INDEX dead_letters_buried ON dead_letters(buried);
 CREATE TABLE keys(digest BLOB PRIMARY KEY, content BLOB, event INT, matched INT, expires INT, seal INT) WITHOUT ROWID;
 CREATE INDEX keys_expires ON keys(expires);
+CREATE TABLE attempts(subscription INTEGER PRIMARY KEY, n INT, count INT, due INT, seal INT);
 """
-TABLES = ("subscriptions", "events", "notifications", "dead_letters", "keys")
+TABLES = ("subscriptions", "events", "notifications", "dead_letters", "keys", "attempts")
 
 
 class Store:
@@ -111,10 +112,16 @@ class Store:
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     # ── subscriptions ──
-    def subscriptions(self) -> Iterator[Subscription]:
-        """All of them, by number."""
-        for row in self.db.execute(f"SELECT {COLUMNS} FROM subscriptions ORDER BY number"):
-            yield Subscription(*row)
+    def conditions(self) -> Iterator[tuple[int, str]]:
+        """(number, filter) of every subscription that has not ended, by number."""
+        yield from self.db.execute("SELECT number, filter FROM subscriptions WHERE ended = 0 ORDER BY number")
+
+    def standings(self) -> Iterator[tuple[int, int, int, bool, bool]]:
+        """(number, end, cursor, has it a webhook, is it still replayed to) of the same."""
+        yield from self.db.execute(
+            "SELECT number, expires, cursor, webhook IS NOT NULL, replay_from < replay_to"
+            " FROM subscriptions WHERE ended = 0 ORDER BY number"
+        )
 
     def subscription(self, number: int) -> Subscription | None:
         """One, if it is there."""
@@ -133,6 +140,7 @@ class Store:
             ("subscriptions", "number"),
             ("notifications", "subscription"),
             ("dead_letters", "subscription"),
+            ("attempts", "subscription"),
         ):
             self.db.execute(f"DELETE FROM {table} WHERE {column}=?", (number,))
 
@@ -198,6 +206,16 @@ class Store:
         if seal(*event) != stored:
             raise StorageError(f"{self.path} is damaged: event {event.seq}; restore it from a backup")
         return event
+
+    # ── webhooks ──
+    def attempt(self, number: int) -> Attempt | None:
+        """The last offer to a webhook that was not taken."""
+        row = self.db.execute("SELECT subscription, n, count, due FROM attempts WHERE subscription=?", (number,)).get
+        return Attempt(*row) if row else None
+
+    def put_attempt(self, row: Attempt) -> None:
+        """Remember an offer that was not taken, in place of the one before."""
+        self.db.execute("INSERT OR REPLACE INTO attempts VALUES(?,?,?,?,?)", (*row, seal(*row)))
 
     # ── dead letters ──
     def bury(self, number: int, after: int, upto: int, reason: str, now: int) -> int:

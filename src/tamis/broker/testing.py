@@ -44,7 +44,7 @@ class MemoryBroker:
         """Give a `store` of your own to look into it, or to go on where another broker stopped."""
         self.settings, self.time = settings or Settings(), start
         self.store = store or Store(":memory:")
-        matcher = restore(None, self.store.subscriptions(), self.settings, engine)
+        matcher = restore(None, self.store.conditions(), self.settings, engine)
         self.core = Core(self.store, matcher, self.settings, lambda: self.time)
 
     def advance(self, seconds: float) -> None:

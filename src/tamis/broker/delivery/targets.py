@@ -7,7 +7,7 @@ that answers differently the second time gains nothing. TLS still checks the cer
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import urlsplit
 
 import httpcore
@@ -15,6 +15,7 @@ import httpcore
 from tamis.errors import TargetError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolver = Callable[[str, int], Awaitable[list[Address]]]
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -83,11 +84,17 @@ def embedded(address: Address) -> Address:
     return address
 
 
+async def resolve(host: str, port: int) -> list[Address]:
+    """The addresses of a name, as this machine's resolver tells them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+
+
 class JudgedBackend(httpcore.AsyncNetworkBackend):
     """Opens connections only to addresses that were judged."""
 
-    def __init__(self, loopback: bool) -> None:
-        self.loopback = loopback
+    def __init__(self, loopback: bool, resolver: Resolver = resolve) -> None:
+        self.loopback, self.resolver = loopback, resolver
         self.inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -100,8 +107,7 @@ class JudgedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Resolve once, judge, and connect to that very address."""
         async with asyncio.timeout(timeout):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        address = judge([ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found], self.loopback)
+            address = judge(await self.resolver(host, port), self.loopback)
         return await self.inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(

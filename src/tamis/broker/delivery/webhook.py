@@ -1,7 +1,8 @@
 """Signed webhooks (Standard Webhooks): one call per notification, in order, again with growing pauses until it is taken.
 
 Only a 2xx answer counts; redirects are answers like any other and are not followed. After the last attempt the notification
-becomes a dead letter and the next one gets its turn. Attempts are counted in memory: a restart begins anew.
+becomes a dead letter and the next one gets its turn. Attempts are counted on the disk, so a restart neither hurries nor
+forgets: a call that was on its way when the broker was killed may be made once more.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import random
 import secrets
 import ssl
 from base64 import b64encode
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -21,7 +23,7 @@ from tamis.broker.delivery.envelope import encode
 from tamis.broker.delivery.targets import JudgedBackend
 from tamis.broker.rows import Delivery, Subscription
 from tamis.broker.service import Service
-from tamis.errors import TamisError
+from tamis.errors import BusyError, TamisError
 
 log = logging.getLogger("tamis.broker")
 
@@ -82,12 +84,18 @@ class Webhooks:
             page = await self.service.page(number, standing.cursor, 1)
             if row is None or not page:
                 return
-            await self._deliver(row, page[0])
+            before = await self.service.read(lambda store: store.attempt(number))
+            made = 0
+            if before is not None and before.n == page[0].n:
+                made = before.count
+                wait = (before.due - self.service.core.peek()) / 1000
+                await asyncio.sleep(max(0.0, min(wait, self.settings.webhook_backoff_max)))
+            await self._deliver(row, page[0], made)
 
-    async def _deliver(self, row: Subscription, delivery: Delivery) -> None:
-        """Call until it is taken or given up."""
-        problem = ""
-        for attempt in range(self.settings.attempts):
+    async def _deliver(self, row: Subscription, delivery: Delivery, made: int) -> None:
+        """Call until it is taken or given up; `made` calls were made before the last start."""
+        problem = "no attempt is left"
+        for attempt in range(made, self.settings.attempts):
             if self.service.standing(row.number) is None:
                 return
             async with self._slots:
@@ -95,13 +103,24 @@ class Webhooks:
             self.service.metrics.webhooks.labels("refused" if problem else "taken").inc()
             if not problem:
                 self.service.metrics.sent.labels("webhook").inc()
-                await self.service.do(partial(Core.delivered, number=row.number, n=delivery.n))
+                await self._record(partial(Core.delivered, number=row.number, n=delivery.n))
                 return
             if attempt + 1 < self.settings.attempts:
                 pause = min(self.settings.webhook_backoff * 2**attempt, self.settings.webhook_backoff_max)
-                await asyncio.sleep(pause * random.uniform(0.8, 1.2))
+                pause *= random.uniform(0.8, 1.2)
+                told = partial(Core.refused, number=row.number, n=delivery.n, count=attempt + 1, pause=pause)
+                await self._record(told)
+                await asyncio.sleep(pause)
         reason = f"the webhook did not take it: {problem}"
-        await self.service.do(partial(Core.give_up, number=row.number, n=delivery.n, reason=reason))
+        await self._record(partial(Core.give_up, number=row.number, n=delivery.n, reason=reason))
+
+    async def _record(self, change: Callable[[Core], None]) -> None:
+        """Write down what became of a call; an overloaded writer is asked again, for the call cannot be unmade."""
+        while True:
+            try:
+                return await self.service.do(change)
+            except BusyError as busy:
+                await asyncio.sleep(busy.seconds)
 
     async def _call(self, row: Subscription, delivery: Delivery) -> str:
         """One attempt; returns what went wrong, or nothing."""
