@@ -67,7 +67,7 @@ class Ledger(Protocol):
         """Remember an offer that was not taken, in place of the one before."""
 
     def page(self, number: int, after: int, limit: int) -> list[Delivery]:
-        """The next notifications of a queue."""
+        """The next notifications of a queue, fewer than asked for when they are large."""
 
     def dead_letters(self, number: int, after: int, limit: int) -> list[Delivery]:
         """The next dead letters of a subscription."""

@@ -1,11 +1,14 @@
 """The broker as a process: bind, serve, and stop in order when told to or when the disk fails."""
 
+import asyncio
 import gc
 import logging
 import signal
 from types import FrameType
+from typing import cast
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tamis.broker.api import create_app
 from tamis.broker.service import Service
@@ -13,6 +16,16 @@ from tamis.errors import UnknownOutcome
 
 log = logging.getLogger("tamis.broker")
 GRACE = 10
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that `scope["state"]["cut"]` ends at once. Closing it would first wait until the other side has taken what
+    is still to be written, and one that reads a byte now and then takes days."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody has connected."""
+        super().connection_made(cast(asyncio.Transport, transport))
+        self.app_state = {**self.app_state, "cut": cast(asyncio.Transport, transport).abort}
 
 
 class Server(uvicorn.Server):
@@ -39,6 +52,7 @@ def make_server(service: Service, host: str = "127.0.0.1", port: int = 8080) -> 
         host,
         port,
         log_config=None,
+        http=Connection,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,

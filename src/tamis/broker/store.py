@@ -17,6 +17,7 @@ from tamis.errors import StorageError
 
 FORMAT = 2
 CHECKPOINT_PAGES = 4000
+PAGE_BYTES = 1 << 20
 COLUMNS = ", ".join(field.name for field in fields(Subscription))
 SCHEMA = """
 CREATE TABLE subscriptions(
@@ -194,13 +195,19 @@ class Store:
         return {event for (event,) in self.db.execute(sql, (number, first, last))}
 
     def page(self, number: int, after: int, limit: int) -> list[Delivery]:
-        """The next notifications of a queue."""
+        """The next notifications of a queue, at most `limit` of them and about `PAGE_BYTES`."""
         found = self.db.execute(
             "SELECT n, seq, published, valid_until, body, e.seal FROM notifications JOIN events e ON seq = event"
             " WHERE subscription=? AND n > ? ORDER BY n LIMIT ?",
             (number, after, limit),
         )
-        return [Delivery(n, self._sealed(Event(*row), stored)) for n, *row, stored in found]
+        page, size = list[Delivery](), 0
+        for n, *row, stored in found:
+            page.append(Delivery(n, self._sealed(Event(*row), stored)))
+            size += len(page[-1].event.body)
+            if size >= PAGE_BYTES:
+                break
+        return page
 
     def _sealed(self, event: Event, stored: int) -> Event:
         if seal(*event) != stored:

@@ -7,16 +7,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from standardwebhooks import Webhook
-from tests.e2e.broker.running import Running
+from tests.e2e.broker.running import Running, running
 from websockets.sync.client import connect
 
 from tamis.broker.client import Client
 from tamis.broker.messages import Subscribed
+from tamis.broker.names import subscription_number
+from tamis.broker.settings import Settings
 
 
 def bearer(mine: Subscribed) -> dict[str, str]:
@@ -176,6 +179,28 @@ def test_webhooks_that_fail_become_dead_letters(client: Client, path: str) -> No
         assert "it answered" in letter.reason
         assert [asked for asked, _, _ in kind.got] == [path] * 3  # a redirect is not followed
         client.unsubscribe(mine)
+
+
+def test_attempts_survive_a_restart(tmp_path: Path) -> None:
+    """Neither the number of attempts nor the pause before the next one begins anew."""
+    settings = Settings(loopback_webhooks=True, webhook_backoff=0.4, attempts=4)
+    with receiver() as (url, kind):
+        with running(tmp_path, settings) as broker, broker.client() as client:
+            mine = client.subscribe("hook = 1", webhook=f"{url}/never")
+            client.publish({"hook": 1})
+            number = subscription_number(mine.id)
+
+            def attempt() -> Any:
+                return broker.service.store.reader().attempt(number)
+
+            assert eventually(lambda: (found := attempt()) is not None and found.count == 2)
+            due = attempt().due
+        assert len(kind.got) == 2
+        with running(tmp_path, settings) as broker, broker.client() as client:
+            assert eventually(lambda: len(kind.got) == 3)
+            assert time.time() * 1000 >= due
+            assert eventually(lambda: client.dead_letters(mine).dead_letters)
+        assert len(kind.got) == settings.attempts
 
 
 def test_a_consumer_that_does_not_read_holds_up_nobody(client: Client, broker: Running) -> None:

@@ -2,7 +2,10 @@
 
 import os
 import random
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ from tamis.broker.service import Service
 from tamis.broker.store import Store
 from tamis.broker.testing import MemoryBroker
 from tamis.errors import BrokerError, FullError, StorageError, UnknownOutcome
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_kill_nine(tmp_path: Path) -> None:
@@ -91,6 +96,20 @@ def test_a_full_disk_is_told_and_reading_goes_on(tmp_path: Path) -> None:
         client.unsubscribe(again)
     with running(tmp_path) as broker, broker.client() as client:
         assert len(client.notifications(mine).notifications) == taken + 1
+
+
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    """The same on a file system of a few megabytes, where the kernel lets us mount one for ourselves."""
+    mine = ["unshare", "--user", "--map-root-user", "--mount"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*mine, "mount", "-t", "tmpfs", "none", str(tmp_path)]).returncode
+    ):
+        pytest.skip("file systems cannot be mounted here")
+    command = [*mine, sys.executable, "-m", "tests.soak.full", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "20 refused" in done.stdout
 
 
 def test_a_flipped_byte_is_noticed_or_harmless(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """What every request passes before anything else: how many at once, how large, how slow; counted and logged on the way out.
 
-The whole body is read here, within a size and a time, so nothing behind the door waits for a client. Paths are logged without
-their query, and headers never.
+The whole body is read here, within a size and a time, and what is answered must be taken within a time, so nobody behind the
+door waits for a client. Paths are logged without their query, and headers never.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from collections import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tamis.broker.api.problems import problem
+from tamis.broker.delivery.cut import cut
 from tamis.broker.metrics import Metrics
 from tamis.broker.settings import Settings
 
@@ -33,20 +34,30 @@ class Doorman:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 499
+        began, status, late = time.perf_counter(), 499, False
         stream = scope["path"].endswith(STREAMS)
 
         async def noting(message: Message) -> None:
-            nonlocal status
+            nonlocal status, late
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
+            try:
+                async with asyncio.timeout(self.settings.write_deadline):
+                    await send(message)
+            except TimeoutError:
+                late = True
+                await cut(scope)
+                raise
 
         try:
             if scope["path"] in ALWAYS or stream:
                 await self.app(scope, receive, noting)
             else:
                 await self._serve(scope, receive, noting)
+        except TimeoutError:
+            if not late:
+                raise
+            log.info("cut off a client that does not read", extra={"path": scope["path"]})
         finally:
             seconds = time.perf_counter() - began
             self.metrics.requests.labels(str(status)).inc()

@@ -136,7 +136,7 @@ async def stream(
     await broker.authorise(number, ticket)
     if after is None and last_event_id and last_event_id.isdecimal() and last_event_id.isascii():
         after = min(int(last_event_id[:19]), 2**63 - 1)
-    return EventStream(number, follow(broker, number, after, "sse"), broker.settings.write_deadline)
+    return EventStream(number, follow(broker, number, after, "sse"))
 
 
 @router.get("/{id}/dead-letters", response_model=DeadLetters, responses=OPENS)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from tamis.broker.delivery.cut import cut
 from tamis.broker.delivery.envelope import envelope
 from tamis.broker.delivery.follow import follow
 from tamis.broker.names import subscription_number
@@ -91,12 +92,16 @@ class Conversation:
         except TamisError as refusal:
             await self._send({"error": str(refusal)})
         except (TimeoutError, RuntimeError, WebSocketDisconnect):
-            await self.socket.close(1008)
+            return  # it has gone, or was cut off
 
     async def _send(self, message: dict[str, Any]) -> None:
         async with self._sending:
             text = msgspec.json.encode(message).decode()
-            await asyncio.wait_for(self.socket.send_text(text), self.service.settings.write_deadline)
+            try:
+                await asyncio.wait_for(self.socket.send_text(text), self.service.settings.write_deadline)
+            except TimeoutError:
+                await cut(self.socket.scope)
+                raise
 
 
 def text_field(message: dict[str, Any], name: str) -> str:

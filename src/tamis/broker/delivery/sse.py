@@ -1,26 +1,26 @@
 """Server-sent events. `id` is the cursor, so a browser's reconnect with Last-Event-ID resumes where it was.
 
-A client that does not read is cut off after the write deadline; it loses nothing and may come back.
+A client that does not read is cut off by the doorman; it loses nothing and may come back.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator
 
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tamis.broker.delivery.envelope import encode
 from tamis.broker.rows import Delivery
 
 
 class EventStream(Response):
-    """A response that goes on until the source, the client or the deadline ends it."""
+    """A response that goes on until the source or the client ends it."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, number: int, source: AsyncGenerator[list[Delivery]], deadline: float) -> None:
+    def __init__(self, number: int, source: AsyncGenerator[list[Delivery]]) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
-        self.number, self.source, self.deadline = number, source, deadline
+        self.number, self.source = number, source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send pages as they come; stop when the client has gone."""
@@ -30,7 +30,9 @@ class EventStream(Response):
         sender = asyncio.ensure_future(self._send(first, send))
         listener = asyncio.ensure_future(gone(receive))
         try:
-            await asyncio.wait({sender, listener}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({sender, listener}, return_when=asyncio.FIRST_COMPLETED)
+            if sender in done:
+                sender.result()
         finally:
             for task in (sender, listener):
                 task.cancel()
@@ -40,12 +42,9 @@ class EventStream(Response):
     async def _send(self, page: list[Delivery] | None, send: Send) -> None:
         while page is not None:
             chunk = b"".join(frame(self.number, delivery) for delivery in page) or b": still here\n\n"
-            await self._write(send, {"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
             page = await anext(self.source, None)
-        await self._write(send, {"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _write(self, send: Send, message: Message) -> None:
-        await asyncio.wait_for(send(message), self.deadline)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def frame(number: int, delivery: Delivery) -> bytes:
