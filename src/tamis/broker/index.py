@@ -32,7 +32,8 @@ def restore(path: Path | None, rows: Iterable[tuple[int, str]], settings: Settin
         stale.discard(number)
     for number in stale:
         matcher.unsubscribe(number)
-    log.info("index ready", extra={"subscriptions": len(matcher), "not_in_saved_index": changed})
+    if matcher:
+        log.info("index ready", extra={"subscriptions": len(matcher), "not_in_saved_index": changed})
     return matcher
 
 

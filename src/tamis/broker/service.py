@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import logging
 import os
 import threading
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tamis.arrays.jit import CACHE_DIR
 from tamis.broker import index
 from tamis.broker.core import Core, Incoming, Standing, check_owner, check_ticket
 from tamis.broker.metrics import Metrics
@@ -22,6 +24,7 @@ from tamis.errors import BusyError, StorageError, UnknownOutcome
 from tamis.matcher import Explanation
 
 T = TypeVar("T")
+log = logging.getLogger("tamis.broker")
 READERS = 4
 
 
@@ -37,12 +40,15 @@ class Service:
     ) -> None:
         self.settings = settings or Settings()
         self.directory = Path(directory)
+        log.info("opening", extra={"directory": str(self.directory)})
         self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = lock(self.directory / "lock")
         self.store = Store(self.directory / "broker.db")
         self.index_path = self.directory / "index"
         matcher = index.restore(self.index_path, self.store.conditions(), self.settings, engine)
-        matcher.match({})  # compiles what matching needs before the first publisher waits for it
+        if not CACHE_DIR.exists():
+            log.info("compiling what matching needs; this is done once on a machine and takes a minute or two")
+        matcher.match({})  # so that the first publisher does not wait for it
         self.core = Core(self.store, matcher, self.settings, clock)
         self.metrics = Metrics()
         self.writer = Writer(self.core, self.store, self.settings, self)
@@ -84,6 +90,7 @@ class Service:
         for store in [*self._opened, self.store]:
             store.close()
         os.close(self._lock)
+        log.info("stopped", extra={"directory": str(self.directory)})
 
     @property
     def ready(self) -> bool:

@@ -1,5 +1,6 @@
 """`tamis serve`: a broker on this machine, with nothing else installed or running."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +50,7 @@ def serve(
 
     if log_level not in ("debug", "info", "warning", "error"):
         raise DataError("--log-level is debug, info, warning or error")
-    logs.set_up(log_level)
+    logs.set_up(log_level, people=sys.stderr.isatty())
     settings = Settings(
         api_keys=read_keys(api_keys),
         loopback_webhooks=loopback_webhooks,

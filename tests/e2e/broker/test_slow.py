@@ -18,6 +18,28 @@ def test_a_byte_a_second_slows_nobody(tmp_path: Path, way: str) -> None:
     assert len(measure(tmp_path, way, 60)) == 60
 
 
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b""),
+        (b"POST /v1/events HTTP/1.1\r\nhost:", b""),
+        (b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /hea", b"HTTP/1.1 200"),
+        (b"POST /v1/events HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{", b"HTTP/1.1 408"),
+    ],
+    ids=["nothing", "half a header", "half a second header", "half a body"],
+)
+def test_who_does_not_finish_asking_is_cut_off(tmp_path: Path, sent: bytes, answer: bytes) -> None:
+    with running(tmp_path, Settings(write_deadline=0.3)) as broker:
+        with socket.create_connection(("127.0.0.1", broker.port), timeout=30) as bare:
+            bare.sendall(sent)
+            got = b""
+            while chunk := bare.recv(4096):
+                got += chunk
+            assert got.startswith(answer)
+            assert got.count(b"HTTP/1.1") == bool(answer)
+        assert httpx.get(f"{broker.url}/readyz", trust_env=False).status_code == 200
+
+
 def streams(broker: Running, way: str) -> float:
     text = httpx.get(f"{broker.url}/metrics", trust_env=False).text
     return next((float(line.split()[1]) for line in text.splitlines() if f'tamis_streams{{way="{way}"}}' in line), 0)

@@ -1,16 +1,18 @@
-"""The transcript of docs/broker.md, run as it stands."""
+"""The transcripts of docs/broker.md and of the README, run as they stand."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.broker.running import Running
+from tests.e2e.broker.running import Running, free_port
 
-PAGE = Path(__file__).parents[3] / "docs" / "broker.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "broker.md"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -34,3 +36,26 @@ def test_the_page_with_nothing_but_curl(broker: Running, tmp_path: Path) -> None
     assert any(answer.get("matched") == [1, 0] for answer in answers)
     assert any("does not match" in answer.get("text", "") for answer in answers)
     assert any("expires" in answer and "ticket" not in answer for answer in answers)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_readme_from_a_fresh_start(tmp_path: Path) -> None:
+    found = re.search(r"```\n(tamis serve &\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found is not None
+    port = free_port()
+    script = found[1].replace("--json", "-s -H Content-Type:application/json --data").replace(":8080", f":{port}")
+    ours = f"""set -e
+tamis() {{ exec "{sys.executable}" -m tamis "$@" --port {port} --engine scan; }}
+trap 'kill -INT $!; wait $! || true' EXIT
+"""
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        ["bash", "-c", ours + re.sub(r"^(curl [^#\n]*).*$", r"\1; echo", script, flags=re.MULTILINE)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ready, _, published, page = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    assert (ready["status"], published["matched"]) == ("ready", 1)
+    assert [n["event"] for n in page["notifications"]] == [{"item": "camera", "price": 199}]
+    told = [json.loads(line)["message"] for line in done.stderr.splitlines() if line.startswith("{")]
+    assert told[-1] == "stopped"
