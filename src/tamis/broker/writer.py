@@ -85,16 +85,20 @@ class Writer:
         """Queue another change for the next group."""
         return self._submit(Command(Future(), call=call))
 
+    def check_room(self, events: int) -> None:
+        """Refuse what cannot be taken now; asked before a batch is read, so that no work is done in vain."""
+        if self.failure is not None:
+            raise UnknownOutcome(str(self.failure))
+        if self._closing:
+            raise BusyError("the broker is shutting down", 5)
+        # Only events are counted here, so that a flood of them cannot lock out an acknowledgement.
+        full = self.waiting_events and self.waiting_events + events > self.settings.waiting_events
+        if len(self._waiting) >= self.settings.waiting_commands or (events and full):
+            raise BusyError("more is waiting to be written than the broker allows")
+
     def _submit(self, command: Command) -> Future[Any]:
         with self._wake:
-            if self.failure is not None:
-                raise UnknownOutcome(str(self.failure))
-            if self._closing:
-                raise BusyError("the broker is shutting down", 5)
-            # Only events are counted here, so that a flood of them cannot lock out an acknowledgement.
-            full = self.waiting_events and self.waiting_events + len(command.events) > self.settings.waiting_events
-            if len(self._waiting) >= self.settings.waiting_commands or (command.events and full):
-                raise BusyError("more is waiting to be written than the broker allows")
+            self.check_room(len(command.events))
             self._waiting.append(command)
             self.waiting_events += len(command.events)
             self._wake.notify()

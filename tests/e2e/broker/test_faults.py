@@ -15,9 +15,11 @@ from tests.soak.kill import soak
 
 from tamis.broker.client import Client
 from tamis.broker.service import Service
+from tamis.broker.settings import Settings
 from tamis.broker.store import Store
 from tamis.broker.testing import MemoryBroker
 from tamis.errors import BrokerError, FullError, StorageError, UnknownOutcome
+from tamis.model.limits import Limits
 
 ROOT = Path(__file__).parents[3]
 
@@ -179,3 +181,13 @@ def test_restart_goes_on_from_the_saved_index(tmp_path: Path) -> None:
             file.write_bytes(b"junk")
     with running(tmp_path, engine="tamis") as broker, broker.client() as client:
         assert client.publish({"n": [2, 10, 11]}).matched == 2
+
+
+def test_limits_of_ones_own_hold_after_a_restart(tmp_path: Path) -> None:
+    settings = Settings(limits=Limits(predicates=80))
+    long = " and ".join(f"a{n} = 1" for n in range(70))
+    for _ in range(2):
+        with running(tmp_path, settings, "tamis") as broker, broker.client() as client:
+            client.subscribe(long)
+    with running(tmp_path, settings, "tamis") as broker, broker.client() as client:
+        assert client.publish({f"a{n}": 1 for n in range(70)}).matched == 2

@@ -1,6 +1,7 @@
 """One suite for the client of a running broker and for the broker in memory: they are the same to a user."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,6 +136,21 @@ def test_bad_conditions_and_events(anyone: Any) -> None:
     for event in ({"a": 2**70}, {"": 1}, {"a": {"b": 1}, "a.b": 2}):
         with pytest.raises(TamisError):
             anyone.publish(event)
+
+
+def test_an_expired_ticket_is_refused_like_a_wrong_one(anyone: Any) -> None:
+    mine = anyone.subscribe("a = 1", valid_for=0.001)
+    if isinstance(anyone, MemoryBroker):
+        anyone.advance(0.01)
+    else:
+        time.sleep(0.01)
+    told = set()
+    for handle in (mine, Handle(mine.id, "tamis_" + "A" * 43)):
+        for call in (lambda h: anyone.renew(h, 60), anyone.notifications, anyone.status, lambda h: anyone.ack(h, 0)):
+            with pytest.raises(TicketError) as refused:
+                call(handle)
+            told.add(str(refused.value))
+    assert len(told) == 1
 
 
 def test_time_passes() -> None:

@@ -70,6 +70,7 @@ async def publish_batch(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in readers:
         raise HTTPException(415, f"a batch is {LINES} or {ARROW}")
+    broker.writer.check_room(1)
     body, lasting = await request.body(), duration(valid_for, broker.settings)
     batch = await asyncio.to_thread(readers[kind], body, broker.settings, lasting, idempotency_key)
     outcomes = await broker.publish(batch.events) if batch.events else []
