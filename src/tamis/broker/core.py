@@ -26,7 +26,7 @@ from tamis.errors import BrokerError, ConflictError, TicketError
 from tamis.matcher import Explanation, Matcher
 from tamis.model.event import Event as Values
 
-TRIM = 1000
+TRIM, TRIM_ROWS = 1000, 10_000  # queues, and rows of other kinds, that one sweep looks at
 
 
 @dataclass(slots=True)
@@ -265,6 +265,9 @@ class Core:
     def sweep(self) -> None:
         """Expire what has expired and delete what nobody needs, a bounded amount at a time."""
         now = self.now()
+        if len(self._expiring) > 2 * len(self.standing) + TRIM:  # renewals have left their former ends behind
+            self._expiring = [(standing.expires, number) for number, standing in self.standing.items()]
+            heapq.heapify(self._expiring)
         for _ in range(TRIM):
             if not self._expiring or self._expiring[0][0] > now:
                 break
@@ -280,9 +283,9 @@ class Core:
             if standing is not None and not self.ledger.trim_acknowledged(number, standing.cursor, now):
                 self._trimming[number] = None
         kept = now - int(self.settings.event_kept * 1000)
-        self._trimmed_to = self.ledger.trim_events(self._trimmed_to, kept, now, TRIM)
+        self._trimmed_to = self.ledger.trim_events(self._trimmed_to, kept, now, TRIM_ROWS)
         old = now - int(self.settings.dead_letter_kept * 1000)
-        self.ledger.trim_old(now, old, TRIM)
+        self.ledger.trim_old(now, old, TRIM_ROWS)
         for number in self.ledger.ended_before(old, TRIM):
             self.ledger.drop(number)
 
