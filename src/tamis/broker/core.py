@@ -191,10 +191,10 @@ class Core:
         if row is not None and not row.ended:
             self._advance(row, n)
 
-    def refused(self, number: int, n: int, count: int, pause: float) -> None:
-        """A webhook did not take notification `n`, for the `count`-th time; it is offered again in `pause` seconds."""
+    def refused(self, number: int, n: int, made: int, pause: float) -> None:
+        """A webhook did not take notification `n`, for the `made`-th time; it is offered again in `pause` seconds."""
         if number in self.standing:
-            self.ledger.put_attempt(Attempt(number, n, count, self.now() + int(pause * 1000)))
+            self.ledger.put_attempt(Attempt(number, n, made, self.now() + int(pause * 1000)))
 
     def give_up(self, number: int, n: int, reason: str) -> None:
         """Nobody acknowledges notification `n`: it and what stands before it become dead letters."""

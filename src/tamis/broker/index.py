@@ -30,8 +30,8 @@ def restore(path: Path | None, rows: Iterable[tuple[int, str]], settings: Settin
             changed -= 1
         changed += 1
         stale.discard(number)
-    for number in stale:
-        matcher.unsubscribe(number)
+    for gone in stale:
+        matcher.unsubscribe(gone)
     if matcher:
         log.info("index ready", extra={"subscriptions": len(matcher), "not_in_saved_index": changed})
     return matcher

@@ -65,11 +65,11 @@ class Key(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """Notification `n` was offered to a webhook `count` times in vain; `due` is when to offer it again."""
+    """Notification `n` was offered to a webhook `made` times in vain; `due` is when to offer it again."""
 
     subscription: int
     n: int
-    count: int
+    made: int
     due: int
 
 

@@ -35,7 +35,7 @@ CREATE INDEX dead_letters_event ON dead_letters(event);
 CREATE INDEX dead_letters_buried ON dead_letters(buried);
 CREATE TABLE keys(digest BLOB PRIMARY KEY, content BLOB, event INT, matched INT, expires INT, seal INT) WITHOUT ROWID;
 CREATE INDEX keys_expires ON keys(expires);
-CREATE TABLE attempts(subscription INTEGER PRIMARY KEY, n INT, count INT, due INT, seal INT);
+CREATE TABLE attempts(subscription INTEGER PRIMARY KEY, n INT, made INT, due INT, seal INT);
 """
 TABLES = ("subscriptions", "events", "notifications", "dead_letters", "keys", "attempts")
 
@@ -217,7 +217,7 @@ class Store:
     # ── webhooks ──
     def attempt(self, number: int) -> Attempt | None:
         """The last offer to a webhook that was not taken."""
-        row = self.db.execute("SELECT subscription, n, count, due FROM attempts WHERE subscription=?", (number,)).get
+        row = self.db.execute("SELECT subscription, n, made, due FROM attempts WHERE subscription=?", (number,)).get
         return Attempt(*row) if row else None
 
     def put_attempt(self, row: Attempt) -> None:

@@ -193,7 +193,7 @@ def test_attempts_survive_a_restart(tmp_path: Path) -> None:
             def attempt() -> Any:
                 return broker.service.store.reader().attempt(number)
 
-            assert eventually(lambda: (found := attempt()) is not None and found.count == 2)
+            assert eventually(lambda: (found := attempt()) is not None and found.made == 2)
             due = attempt().due
         assert len(kind.got) == 2
         with running(tmp_path, settings) as broker, broker.client() as client:

@@ -32,11 +32,12 @@ class Hello(BaseHTTPRequestHandler):
 @pytest.fixture
 def inside() -> Iterator[tuple[int, list[str]]]:
     """A server on this machine that nobody outside should reach: its port, and who called it."""
-    kind = type("Mine", (Hello,), {"calls": []})
+    calls: list[str] = []
+    kind = type("Mine", (Hello,), {"calls": calls})
     with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield server.server_address[1], kind.calls
+        yield server.server_address[1], calls
         server.shutdown()
         thread.join()
 

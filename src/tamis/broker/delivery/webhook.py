@@ -87,7 +87,7 @@ class Webhooks:
             before = await self.service.read(lambda store: store.attempt(number))
             made = 0
             if before is not None and before.n == page[0].n:
-                made = before.count
+                made = before.made
                 wait = (before.due - self.service.core.peek()) / 1000
                 await asyncio.sleep(max(0.0, min(wait, self.settings.webhook_backoff_max)))
             await self._deliver(row, page[0], made)
@@ -108,7 +108,7 @@ class Webhooks:
             if attempt + 1 < self.settings.attempts:
                 pause = min(self.settings.webhook_backoff * 2**attempt, self.settings.webhook_backoff_max)
                 pause *= random.uniform(0.8, 1.2)
-                told = partial(Core.refused, number=row.number, n=delivery.n, count=attempt + 1, pause=pause)
+                told = partial(Core.refused, number=row.number, n=delivery.n, made=attempt + 1, pause=pause)
                 await self._record(told)
                 await asyncio.sleep(pause)
         reason = f"the webhook did not take it: {problem}"
