@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 from tests.e2e.broker.running import await_ready, free_port
 from tests.soak.child import start
 
@@ -43,68 +44,84 @@ class World:
 
     url: str
     subscriptions: list[Mine] = field(default_factory=list)
-    events: dict[str, tuple[int, float, float]] = field(default_factory=dict)  # id: kind, asked, answered
+    events: dict[str, tuple[int, float]] = field(default_factory=dict)  # id: kind, when it was first asked for
     lock: threading.Lock = field(default_factory=threading.Lock)
     stop: threading.Event = field(default_factory=threading.Event)
+    published: dict[tuple[int, int], str] = field(default_factory=dict)  # seed and serial: the one id it may have
     acknowledged: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 def work(world: World, seed: int) -> None:
     """One client: subscribe, publish, consume, renew, replace, unsubscribe, over and over."""
-    dice, serial, own = random.Random(seed), 0, list[Mine]()
+    dice, own = random.Random(seed), list[Mine]()
+    serial, kind, since, owed = 0, 0, 0.0, False
     client = Client(world.url, timeout=5)
     while not world.stop.is_set():
         action = dice.random()
         mine = dice.choice(own) if own else None
-        asked = time.monotonic()
+        asked, before = time.monotonic(), False
         try:
-            if mine is None or action < 0.1:
-                kind = dice.randrange(KINDS)
-                made = Mine(client.subscribe(f"kind = {kind}"), kind, time.monotonic())
+            if owed or (mine is not None and 0.1 <= action < 0.6):
+                if not owed:
+                    serial, owed, since = serial + 1, True, asked
+                    kind = dice.randrange(KINDS)
+                event = {"kind": kind, "seed": seed, "serial": serial}
+                answer = client.publish(event, key=f"{seed}/{serial}")  # until it is answered, with one key
+                owed = False
+                with world.lock:
+                    world.events[answer.id] = (kind, since)
+            elif mine is None or action < 0.1:
+                wish = dice.randrange(KINDS)
+                made = Mine(client.subscribe(f"kind = {wish}"), wish, time.monotonic())
                 own.append(made)
                 with world.lock:
                     world.subscriptions.append(made)
-            elif action < 0.6:
-                serial += 1
-                kind = dice.randrange(KINDS)
-                answer = client.publish({"kind": kind, "seed": seed, "serial": serial}, key=f"{seed}/{serial}")
-                with world.lock:
-                    world.events[answer.id] = (kind, asked, time.monotonic())
             elif action < 0.85:
-                consume(client, mine)
+                consume(world, client, mine)
             elif action < 0.9:
                 client.renew(mine.handle, 10_000)
-            elif action < 0.95:
-                mine.sure = False  # from here on its kind is not what it was
-                kind = dice.randrange(KINDS)
-                client.replace(mine.handle, f"kind = {kind}")
+            elif action < 0.92:
+                before, mine.sure = mine.sure, False  # from here on its kind is not what it was
+                client.replace(mine.handle, f"kind = {dice.randrange(KINDS)}")
+            elif action < 0.97:
+                client.status(mine.handle)
             else:
-                own.remove(mine)
                 mine.until = asked
                 client.unsubscribe(mine.handle)
                 mine.gone = True
+                own.remove(mine)
             world.acknowledged += 1
         except TicketError:
             world.problems.append(f"the ticket of {mine.handle.id if mine else '?'} is refused")
-        except BrokerError:
-            time.sleep(0.02)  # killed under our hands: the outcome is unknown
+        except BrokerError as problem:
+            if isinstance(problem.__cause__, httpx.ConnectError):  # nobody was there: surely nothing has happened
+                if mine is not None:
+                    mine.sure, mine.until = mine.sure or before, float("inf")
+            elif mine is not None and mine.until < float("inf"):
+                own.remove(mine)  # killed under our hands: the outcome is unknown
+            time.sleep(0.05)
     client.close()
 
 
-def consume(client: Client, mine: Mine) -> None:
+def consume(world: World, client: Client, mine: Mine) -> None:
     """Take what is there, note it, acknowledge it."""
     page = client.notifications(mine.handle)
     for notification in page.notifications:
-        note(mine, notification)
+        note(world, mine, notification)
     if page.notifications:
         client.ack(mine.handle, page.notifications[-1].cursor)
 
 
-def note(mine: Mine, notification: Notification) -> None:
-    """A notification's id stands for one event for ever."""
-    before = mine.seen.setdefault(notification.id, notification.event_id)
-    assert before == notification.event_id, f"{notification.id} was {before}, is {notification.event_id}"
+def note(world: World, mine: Mine, notification: Notification) -> None:
+    """A notification's id stands for one event for ever, and an idempotency key for one event."""
+    is_now, event = notification.event_id, notification.event
+    was = mine.seen.setdefault(notification.id, is_now)
+    if was != is_now:
+        world.problems.append(f"{notification.id} was {was}, is {is_now}")
+    was = world.published.setdefault((event["seed"], event["serial"]), is_now)
+    if was != is_now:
+        world.problems.append(f"{event} was published as {was} and as {is_now}")
 
 
 def account(world: World) -> list[str]:
@@ -128,14 +145,14 @@ def account(world: World) -> list[str]:
                 problems.append(f"{name} is lost")
                 continue
             while client.notifications(mine.handle).notifications:
-                consume(client, mine)
+                consume(world, client, mine)
             events = list(mine.seen.values())
             if len(set(events)) != len(events):
                 problems.append(f"{name} has an event under two ids")
             if mine.sure:
                 if told.filter != f"kind = {mine.kind}":
                     problems.append(f"{name} asks for {told.filter}")
-                due = {e for e, (kind, asked, _) in world.events.items() if kind == mine.kind and asked > mine.since}
+                due = {e for e, (kind, asked) in world.events.items() if kind == mine.kind and asked > mine.since}
                 missing = due - set(events)
                 if missing:
                     problems.append(f"{name} misses {len(missing)} notifications, such as {min(missing)}")
@@ -181,10 +198,13 @@ def main() -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         world, problems = soak(Path(folder), options.times, options.seed, tell=sys.stderr.write)
+    subscriptions = world.subscriptions
+    unknown = sum(not mine.gone and mine.until < float("inf") for mine in subscriptions)
     sys.stdout.write(
         f"{options.times} kills in {time.monotonic() - began:.0f} s: {world.acknowledged} operations acknowledged, "
-        f"{len(world.events)} events, {len(world.subscriptions)} subscriptions, "
-        f"{sum(len(mine.seen) for mine in world.subscriptions)} notifications; {len(problems)} problems\n"
+        f"{len(world.events)} events, {len(subscriptions)} subscriptions of which {sum(m.gone for m in subscriptions)} were "
+        f"taken back and {unknown} perhaps, {sum(len(mine.seen) for mine in subscriptions)} notifications; "
+        f"{len(problems)} problems\n"
     )
     for problem in problems:
         sys.stdout.write(problem + "\n")
