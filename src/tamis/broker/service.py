@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import logging
 import os
 import threading
@@ -12,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tamis.arrays.jit import CACHE_DIR
 from tamis.broker import index
 from tamis.broker.core import Core, Incoming, Standing, check_owner, check_ticket
 from tamis.broker.metrics import Metrics
@@ -20,8 +20,10 @@ from tamis.broker.rows import Delivery, Subscription
 from tamis.broker.settings import Settings
 from tamis.broker.store import Store
 from tamis.broker.writer import Answers, Writer
+from tamis.engines.registry import DEFAULT
 from tamis.errors import BusyError, StorageError, UnknownOutcome
 from tamis.matcher import Explanation
+from tamis.matcher.warm import is_warm, warm
 
 T = TypeVar("T")
 log = logging.getLogger("tamis.broker")
@@ -43,13 +45,15 @@ class Service:
         log.info("opening", extra={"directory": str(self.directory)})
         self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = lock(self.directory / "lock")
-        self.store = Store(self.directory / "broker.db")
         self.index_path = self.directory / "index"
-        matcher = index.restore(self.index_path, self.store.conditions(), self.settings, engine)
-        if not CACHE_DIR.exists():
-            log.info("compiling what matching needs; this is done once on a machine and takes a minute or two")
-        matcher.match({})  # so that the first publisher does not wait for it
-        self.core = Core(self.store, matcher, self.settings, clock)
+        if engine in (None, DEFAULT) and not is_warm():
+            log.info("compiling what matching needs, once on this machine; it takes a minute or two")
+            warm(log.debug)  # so that the first publisher does not wait for it
+        with uncollected():
+            self.store = Store(self.directory / "broker.db")
+            matcher = index.restore(self.index_path, self.store.conditions(), self.settings, engine)
+            matcher.match({})
+            self.core = Core(self.store, matcher, self.settings, clock)
         self.metrics = Metrics()
         self.writer = Writer(self.core, self.store, self.settings, self)
         self.stopping = asyncio.Event()
@@ -220,6 +224,18 @@ class Service:
     def _candidates(self) -> float:
         stats = self.core.matcher.stats()
         return stats.candidates / max(1, stats.events)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Millions of objects are made that stay: looking for garbage among them, over and over, takes longer than making them."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def lock(path: Path) -> int:
