@@ -45,12 +45,12 @@ class Service:
         log.info("opening", extra={"directory": str(self.directory)})
         self.directory.mkdir(parents=True, exist_ok=True)
         self._lock = lock(self.directory / "lock")
+        self.store = Store(self.directory / "broker.db")
         self.index_path = self.directory / "index"
         if engine in (None, DEFAULT) and not is_warm():
             log.info("compiling what matching needs, once on this machine; it takes a minute or two")
             warm(log.debug)  # so that the first publisher does not wait for it
         with uncollected():
-            self.store = Store(self.directory / "broker.db")
             matcher = index.restore(self.index_path, self.store.conditions(), self.settings, engine)
             matcher.match({})
             self.core = Core(self.store, matcher, self.settings, clock)

@@ -1,5 +1,6 @@
 """The OpenAPI document is true: whatever it allows to be sent is answered as described, and never with a 5xx."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -12,9 +13,10 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from tests.e2e.broker.running import Running
+from tests.e2e.broker.running import Running, running
 
 from tamis.broker.client import Client
+from tamis.broker.settings import Settings
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
@@ -24,6 +26,13 @@ def as_bytes(context: Any, value: Any) -> bytes:
     """Batches are sent as they are drawn."""
     raw = value if isinstance(value, (str, bytes)) else getattr(value, "data", str(value))
     return raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One that does not wait a minute because a drawn request asks it to."""
+    with running(tmp_path_factory.mktemp("broker"), Settings(long_poll_max=0.05)) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from tamis.errors import TicketError
 
 
 def test_renewals_leave_nothing_behind() -> None:
-    broker = MemoryBroker()
+    broker = MemoryBroker(engine="scan")
     mine = broker.subscribe("a = 1", valid_for=60)
     for _ in range(3 * TRIM):
         broker.renew(mine, 60)
@@ -23,7 +23,7 @@ def test_renewals_leave_nothing_behind() -> None:
 
 
 def test_events_nobody_needs_are_deleted_as_fast_as_they_come() -> None:
-    broker = MemoryBroker(Settings(event_kept=10, key_kept=10))
+    broker = MemoryBroker(Settings(event_kept=10, key_kept=10), "scan")
     mine = broker.subscribe("a = 1", valid_for=1000)
     for n in range(5):
         broker.publish_many([{"a": n % 2}] * 1000, key=f"batch {n}")
