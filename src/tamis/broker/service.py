@@ -64,7 +64,7 @@ class Service:
         self._readers = ThreadPoolExecutor(READERS, "reader")
         self._local = threading.local()
         self._opened: list[Store] = []
-        self._saved_changes = 0
+        self._saved_changes = self._failures = 0
         self._saving: Future[None] | None = None
         self._gauges()
 
@@ -186,6 +186,9 @@ class Service:
             self.metrics.events.inc(events)
             self.metrics.matches.inc(matched)
             self.metrics.group.observe(events)
+        failures = self.core.matcher.operator_failures
+        self.metrics.operators.inc(failures - self._failures)
+        self._failures = failures
         if touched and self.loop is not None:
             self.loop.call_soon_threadsafe(self._wake, touched)
         saving = self._saving is not None and not self._saving.done()
