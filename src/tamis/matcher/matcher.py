@@ -81,7 +81,7 @@ class Matcher:
         self._text = TextIndex(self._dictionary, self._options.text_structure)
         self._shapes = ShapeCache(type, limits)
         self._engine: Updatable | None = None
-        self._lock = threading.RLock()
+        self._lock, self._saving = threading.RLock(), threading.Lock()
         self._ids: list[SubscriptionId | None] = []
         self._filters: list[str] = []
         self._dense: dict[SubscriptionId, int] = {}
@@ -218,15 +218,23 @@ class Matcher:
         self._stage.close()
 
     def save(self, path: str | Path) -> None:
-        """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step."""
+        """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step.
+
+        Others wait while the engine saves its index; the texts are written while they go on.
+        """
         from tamis.matcher.storage import save
 
-        with self._lock:  # ids and index must be of one moment
-            engine = self._hand_over()
-            rows = [(d, i, f) for d, (i, f) in enumerate(zip(self._ids, self._filters, strict=True)) if i is not None]
-            index = engine.save if isinstance(engine, Saveable) and not len(self._stage) else None
-            schedule = self._stage.plan.name
-            save(Path(path), rows, self.engine_name, self.options, self.type, schedule, index)
+        def take(index: Path) -> tuple[list[tuple[int, SubscriptionId, str]], bool]:
+            with self._lock:  # ids and index must be of one moment
+                engine = self._hand_over()
+                ids, filters = list(self._ids), list(self._filters)
+                indexed = isinstance(engine, Saveable) and not len(self._stage)
+                if indexed:
+                    cast(Saveable, engine).save(index)
+            return [(d, i, f) for d, (i, f) in enumerate(zip(ids, filters, strict=True)) if i is not None], indexed
+
+        with self._saving:
+            save(Path(path), take, self.engine_name, self.options, self.type, self._stage.plan.name)
 
     @classmethod
     def load(

@@ -43,31 +43,29 @@ class Saved:
 
 def save(
     path: Path,
-    rows: list[tuple[int, SubscriptionId, str]],
+    take: Callable[[Path], tuple[list[tuple[int, SubscriptionId, str]], bool]],
     engine: str,
     options: dict[str, Any],
     type: PublicationType | None,
     schedule: str,
-    save_index: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write the subscriptions as (dense id, id, text), and the engine's index if it can be saved; an existing directory is
-    replaced only when it is a saved matcher itself."""
+    """Write the subscriptions. `take` gives them as (dense id, id, text), and saves the engine's index at the place it is told
+    if that can be done, which it answers too. An existing directory is replaced only when it is a saved matcher itself."""
     if path.exists() and (not path.is_dir() or any(not OURS.fullmatch(entry.name) for entry in path.iterdir())):
         raise StorageError(f"{path} exists and is not a saved matcher; choose another place")
-    table = pa.table(
-        {
-            "text_id": pa.array([i if isinstance(i, str) else None for _, i, _ in rows], pa.string()),
-            "number_id": pa.array([None if isinstance(i, str) else i for _, i, _ in rows], pa.int64()),
-            "filter": pa.array([f for _, _, f in rows], pa.string()),
-            "dense": pa.array([d for d, _, _ in rows], pa.int32()),
-        }
-    )
     try:
         path.mkdir(parents=True, exist_ok=True)
         name = secrets.token_hex(8)
         file, index = path / f"subscriptions-{name}.arrow", path / f"index-{name}"
-        if save_index is not None:
-            save_index(index)
+        rows, indexed = take(index)
+        table = pa.table(
+            {
+                "text_id": pa.array([i if isinstance(i, str) else None for _, i, _ in rows], pa.string()),
+                "number_id": pa.array([None if isinstance(i, str) else i for _, i, _ in rows], pa.int64()),
+                "filter": pa.array([f for _, _, f in rows], pa.string()),
+                "dense": pa.array([d for d, _, _ in rows], pa.int32()),
+            }
+        )
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         sync(file)
@@ -79,7 +77,7 @@ def save(
             "schedule": schedule,
             "file": file.name,
             "checksum": checksum(file),
-            "index": index.name if save_index is not None else None,
+            "index": index.name if indexed else None,
         }
         fresh = path / f".{file.name}.manifest"
         fresh.write_text(json.dumps(manifest, indent=2))

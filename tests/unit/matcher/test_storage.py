@@ -1,4 +1,5 @@
 import json
+import threading
 
 import pytest
 
@@ -109,3 +110,33 @@ def test_a_damaged_index_is_refused(tmp_path):
             file.write_bytes(b"junk")
     with pytest.raises(StorageError):
         Matcher.load(tmp_path / "index")
+
+
+@pytest.mark.parametrize("engine", ["tamis", "scan"])
+def test_saving_while_others_subscribe_and_match(tmp_path, engine):
+    """Whatever moment is saved, what is loaded is of one moment: a subscription is there with its own condition, or not."""
+    matcher = Matcher(engine)
+    matcher.subscribe_many((n, f"a = {n}") for n in range(200))
+    done = threading.Event()
+
+    def churn():
+        n = 200
+        while not done.is_set():
+            matcher.unsubscribe(n - 200)
+            matcher.subscribe(n, f"a = {n}")
+            assert matcher.match({"a": n}) == [n]
+            n += 1
+
+    other = threading.Thread(target=churn)
+    other.start()
+    try:
+        for _ in range(5):
+            matcher.save(tmp_path / "index")
+            loaded = Matcher.load(tmp_path / "index")
+            assert 199 <= len(loaded) <= 200
+            present = sorted(loaded)
+            assert loaded.match_many([{"a": n} for n in present]) == [[n] for n in present]
+            assert loaded.match_many([{"a": present[0] - 1}, {"a": present[-1] + 1}]) == [[], []]
+    finally:
+        done.set()
+        other.join()
