@@ -134,7 +134,7 @@ def test_saving_while_others_subscribe_and_match(tmp_path, engine):
             matcher.save(tmp_path / "index")
             loaded = Matcher.load(tmp_path / "index")
             assert 199 <= len(loaded) <= 200
-            present = sorted(loaded)
+            present = sorted(int(n) for n in loaded)
             assert loaded.match_many([{"a": n} for n in present]) == [[n] for n in present]
             assert loaded.match_many([{"a": present[0] - 1}, {"a": present[-1] + 1}]) == [[], []]
     finally:
