@@ -3,7 +3,9 @@
 import json
 import random
 
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as f
 from tests.contract.worlds import event, predicate
 
 import tamis.spark as ts
@@ -11,6 +13,7 @@ from tamis.errors import DataError, TamisError
 from tamis.lang.print import show_dnf
 from tamis.matcher import Matcher
 from tamis.model.subscription import Literal
+from tamis.spark.files import row_groups
 
 
 def world(seed, subscriptions=60, events=80):
@@ -75,6 +78,25 @@ def test_matches_are_written_as_files(spark, compiled, tmp_path, strategy):
     assert all(row.error for row in malformed)
     with pytest.raises(DataError, match="exists already"):
         ts.write_matches(events, place, tmp_path / "found", **options)
+
+
+def test_workers_read_files_of_events(spark, compiled, tmp_path):
+    """From one file, from many with several row groups, from a directory that only Spark can read."""
+    place, events, expected = compiled
+    columns = ts.EventColumns(json=("body",), ignore=("day",))
+    rows = events.withColumn("day", f.col("event_id") % 2)
+    rows.repartition(3).sortWithinPartitions("event_id").write.parquet(str(tmp_path / "many"))
+    pq.write_table(events.toArrow(), tmp_path / "one.parquet", row_group_size=7)
+    rows.write.partitionBy("day").parquet(str(tmp_path / "days"))
+    for name in ("many", "one.parquet", "days"):
+        chosen = columns if name != "one.parquet" else ts.EventColumns(json=("body",))
+        written = ts.write_matches(tmp_path / name, place, tmp_path / f"of {name}", columns=chosen)
+        found = pq.read_table(tmp_path / f"of {name}" / "matches").to_pylist()
+        assert written.matches == len(found) == len(expected)
+        assert {(row["event_id"], row["subscription_id"]) for row in found} == expected
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no Parquet files"):
+        row_groups(spark, tmp_path / "empty")
 
 
 def test_a_failed_write_leaves_nothing(spark, compiled, tmp_path):

@@ -19,7 +19,7 @@ from tamis.spark.index import Index, open_index
 from tamis.spark.layout import current_version
 from tamis.spark.match import match, prepare
 from tamis.spark.memory import Memory
-from tamis.spark.output import write_matches
+from tamis.spark.output import TOLD, Written, over, write_matches
 from tamis.spark.profile import profile
 from tamis.spark.request import Batches, Request
 
@@ -88,7 +88,7 @@ class Bench:
         kernel, encoding = kernel_seconds(self.read("events").limit(SAMPLE), self.place / "index")
         self.match_into("warm", self.read("events").limit(SAMPLE).repartition(self.cores))
         with Memory() as memory:
-            seconds, written = timed(lambda: self.match_into("matches", self.read("events")))
+            seconds, written = timed(lambda: self.match_into("matches", self.place / "events"))
         rate = self.events / seconds
         return {
             "kernel_us_per_event": kernel * 1e6,
@@ -99,7 +99,7 @@ class Bench:
             "share_of_kernel_rate": rate * kernel / self.cores,
         } | memory.figures("match")
 
-    def match_into(self, name: str, events: DataFrame) -> Any:
+    def match_into(self, name: str, events: DataFrame | Path) -> Written:
         """One match into a new directory."""
         shutil.rmtree(self.place / name, ignore_errors=True)
         return write_matches(events, self.place / "index", self.place / name, columns=COLUMNS, strategy="broadcast")
@@ -107,14 +107,17 @@ class Bench:
     def breakdown(self) -> Figures:
         """Core-microseconds per event of the job cut off after each of its steps; each includes those before it."""
         _, request, events = prepare(self.read("events"), self.place / "index", {"columns": COLUMNS})
-        found = {}
+        found, unit = {}, self.cores / self.events * 1e6
         for name, step in (("read", reading), ("encode", encode), ("match", kernel_only), ("pairs", matcher)):
-            job = events.mapInArrow(counted(step(request)), "n long")
-            found[f"upto_{name}_us_per_event"] = timed(job.collect)[0] / self.events * self.cores * 1e6
-        frame = match(self.read("events"), self.place / "index", columns=COLUMNS, strategy="broadcast")
-        out = str(self.place / "by-spark")
-        seconds, _ = timed(lambda: frame.write.mode("overwrite").parquet(out))
-        return found | {"match_written_by_spark_s": seconds}
+            job = over(events, self.place / "events", counted(step(request)))
+            found[f"upto_{name}_us_per_event"] = timed(job.collect)[0] * unit
+        job = events.mapInArrow(counted(reading(request)), TOLD)
+        found["read_by_spark_us_per_event"] = timed(job.collect)[0] * unit
+        seconds, _ = timed(lambda: self.match_into("by-spark", self.read("events")))
+        found["read_by_spark_match_s"] = seconds
+        frame, place = self.by("broadcast"), str(self.place / "by-spark")
+        found["read_and_written_by_spark_match_s"], _ = timed(lambda: frame.write.mode("overwrite").parquet(place))
+        return found
 
     def baselines(self, size: int) -> Figures:
         """`size` events × `size` subscriptions by broadcast and by the two queries; a fifth of each by a cross join."""
@@ -165,7 +168,7 @@ def counted(step: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     """A step whose result is thrown away but for its size."""
 
     def run(batches: Batches) -> Batches:
-        yield pa.record_batch({"n": [sum(len(batch) for batch in step(batches))]})
+        yield pa.record_batch({"file": ["none"], "rows": [sum(len(batch) for batch in step(batches))]})
 
     return run
 

@@ -17,11 +17,12 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from tamis.errors import DataError
 from tamis.spark.broadcast import matcher
+from tamis.spark.files import read_groups, row_groups
 from tamis.spark.match import MatchOptions, answer, prepare
 from tamis.spark.request import Batches, Request
 
@@ -41,19 +42,27 @@ class Written:
 
 
 def write_matches(
-    events: DataFrame, subscriptions: DataFrame | str | Path, output: str | Path, **options: Unpack[MatchOptions]
+    events: DataFrame | str | Path,
+    subscriptions: DataFrame | str | Path,
+    output: str | Path,
+    **options: Unpack[MatchOptions],
 ) -> Written:
-    """What `match` finds, with the same options, as Parquet files in a new directory."""
+    """What `match` finds, with the same options, as Parquet files in a new directory.
+
+    `events` may be the path of Parquet files that all workers see: under `broadcast` they read them, too.
+    """
     place = Path(output).absolute()
     if place.exists():
         raise DataError(f"{output} exists already; choose another directory")
-    plan, request, read = prepare(events, subscriptions, options)
+    source = None if isinstance(events, DataFrame) else Path(events).absolute()
+    frame = events if isinstance(events, DataFrame) else session().read.parquet(str(source))
+    plan, request, read = prepare(frame, subscriptions, options)
     keep = options.get("on_error") == "keep"
     staging = place.with_name(f".{place.name}")
     shutil.rmtree(staging, ignore_errors=True)  # of a run that was killed
     try:
         if plan.strategy == "broadcast":
-            told = by_workers(read, request, staging, keep)
+            told = by_workers(over(read, source, writer(request, staging, keep)), staging, keep)
         else:
             told = by_spark(answer(plan, request, read, "keep" if keep else "drop"), staging)
         staging.rename(place)
@@ -62,11 +71,27 @@ def write_matches(
     return told
 
 
-def by_workers(events: DataFrame, request: Request, staging: Path, keep: bool) -> Written:
+def over(events: DataFrame, source: Path | None, task: Callable[[Batches], Batches]) -> DataFrame:
+    """A job that runs `task` over all events; from files of their own if it can."""
+    groups = None if source is None else row_groups(events.sparkSession, source)
+    if groups is None:
+        return events.mapInArrow(task, TOLD)
+    return groups.mapInArrow(read_groups(events.columns, task), TOLD)
+
+
+def session() -> SparkSession:
+    """The session in use."""
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise DataError("there is no Spark session; start one, for example with tamis.spark.local_session()")
+    return found
+
+
+def by_workers(job: DataFrame, staging: Path, keep: bool) -> Written:
     """Let workers write their matches; what no finished task named is removed."""
     for kind in (MATCHES, *([MALFORMED] if keep else [])):
         (staging / kind).mkdir(parents=True)
-    rows = {row.file: row.rows for row in events.mapInArrow(writer(request, staging, keep), TOLD).collect()}
+    rows = {row.file: row.rows for row in job.collect()}
     for file in staging.glob("*/*"):
         if str(file.relative_to(staging)) not in rows:
             file.unlink()

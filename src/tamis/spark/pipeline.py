@@ -128,8 +128,14 @@ class Pipeline:
         chosen = plan(events, index, strategy=self.spec.strategy, columns=self.spec.columns)
         place = self.spec.output / "found"
         shutil.rmtree(place, ignore_errors=True)
+        source = self.spec.events or Source(self.spec.output / "events")
         written = write_matches(
-            events, index, place, strategy=self.spec.strategy, columns=self.spec.columns, on_error="keep"
+            source.path if source.format == "parquet" else events,
+            index,
+            place,
+            strategy=self.spec.strategy,
+            columns=self.spec.columns,
+            on_error="keep",
         )
         return {"strategy": chosen.strategy, "reason": chosen.reason, **asdict(written)}
 
