@@ -85,14 +85,13 @@ class Bench:
 
     def match(self) -> Figures:
         """The whole job, files to files, beside the kernel alone in one thread."""
-        kernel, encoding = kernel_seconds(self.read("events").limit(SAMPLE), self.place / "index")
+        kernel, alone = kernel_costs(self.read("events").limit(SAMPLE), self.place / "index")
         self.match_into("warm", self.read("events").limit(SAMPLE).repartition(self.cores))
         with Memory() as memory:
             seconds, written = timed(lambda: self.match_into("matches", self.place / "events"))
         rate = self.events / seconds
         return {
-            "kernel_us_per_event": kernel * 1e6,
-            "encoding_us_per_event": encoding * 1e6,
+            **alone,
             "match_s": seconds,
             "matches": written.matches,
             "events_per_s": rate,
@@ -146,8 +145,8 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def kernel_seconds(sample: DataFrame, index: Path) -> tuple[float, float]:
-    """Seconds per event of the engine alone and of encoding alone, in this process, one thread."""
+def kernel_costs(sample: DataFrame, index: Path) -> tuple[float, Figures]:
+    """Seconds per event of the engine alone, in this process, one thread; and more about it."""
     opened = Index(index.absolute() / current_version(index))
     batch = sample.toArrow().combine_chunks().to_batches()[0]
     encoded = COLUMNS.encode(batch, opened.dictionary)
@@ -159,9 +158,16 @@ def kernel_seconds(sample: DataFrame, index: Path) -> tuple[float, float]:
                 shard.engine.match(events.slice(start, min(start + SLICE, len(events))))
 
     kernel()
-    best = min(timed(kernel)[0] for _ in range(3))
-    encoding = min(timed(lambda: COLUMNS.encode(batch, opened.dictionary))[0] for _ in range(3))
-    return best / len(events), encoding / len(events)
+    best = min(timed(kernel)[0] for _ in range(3)) / len(events)
+    encoding = min(timed(lambda: COLUMNS.encode(batch, opened.dictionary))[0] for _ in range(3)) / len(events)
+    stats = [shard.engine.stats() for shard in opened.shards]
+    seen = max(1, stats[0].events)
+    return best, {
+        "kernel_us_per_event": best * 1e6,
+        "encoding_us_per_event": encoding * 1e6,
+        "candidates_per_event": sum(each.candidates for each in stats) / seen,
+        "matches_per_event": sum(each.matches for each in stats) / seen,
+    }
 
 
 def counted(step: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
