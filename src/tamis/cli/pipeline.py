@@ -88,7 +88,13 @@ def bench(
     where = place or Path(tempfile.mkdtemp(prefix="tamis-bench-"))
     spark = local_session(master, memory)
     options = {"engine": engine} if engine else {}
-    found = Bench(spark, where, Workload(), subscriptions, events, cores_of(master), options).run(texts, baseline)
+
+    def told(step: str, figures: dict[str, Any]) -> None:
+        rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in figures.items()}
+        typer.echo(f"{step}: {listed(rounded)}", err=True)
+
+    bench = Bench(spark, where, Workload(), subscriptions, events, cores_of(master), options)
+    found = bench.run(texts, baseline, told)
     typer.echo(json.dumps({"machine": machine(), **found}, indent=1))
 
 

@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from tamis.spark.request import Batches, Request
 COLUMNS = EventColumns(spread=("attributes",))
 FILES, SHAPES = 16, 50
 SAMPLE = 8000
+MOST_CROSSED = 2000
+"""Events and subscriptions of a cross join, at most: it takes a Python call for every pair."""
 Figures = dict[str, Any]
 
 
@@ -41,17 +44,25 @@ class Bench:
     cores: int
     options: dict[str, Any]
 
-    def run(self, texts: bool, baseline: int) -> Figures:
-        """Everything the sizing page needs, as plain figures."""
+    def run(self, texts: bool, baseline: int, told: Callable[[str, Figures], None]) -> Figures:
+        """Everything the sizing page needs, as plain figures; `told` hears of each step when it is done."""
+        steps: list[Callable[[], Figures]] = [self.generate, self.compile_rows, self.match, self.breakdown]
+        steps += [self.compile_texts] if texts else []
+        steps += [partial(self.baselines, size) for size in (baseline, baseline // 5) if size]
+        found: Figures = {}
+        for step in steps:
+            seconds, figures = timed(step)
+            told(f"{getattr(step, '__name__', 'baselines')} ({seconds:.1f} s)", figures)
+            found |= figures
+        return found
+
+    def generate(self) -> Figures:
+        """Events and subscriptions as files."""
         self.place.mkdir(parents=True, exist_ok=True)
-        found: Figures = {"subscriptions": self.subscriptions, "events": self.events, "cores": self.cores}
-        found |= {"workload": asdict(self.workload)}
         self.write("events", generate_events(self.spark, self.workload, self.events, FILES))
-        found |= self.compile_rows()
-        found |= self.compile_texts() if texts else {}
-        found |= self.match()
-        found |= self.breakdown()
-        return found | (self.baselines(baseline) if baseline else {})
+        self.write("predicates", generate_predicates(self.spark, self.workload, self.subscriptions, FILES))
+        sizes = {"subscriptions": self.subscriptions, "events": self.events, "cores": self.cores}
+        return sizes | {"workload": asdict(self.workload)}
 
     def write(self, name: str, frame: DataFrame) -> None:
         """Keep generated rows, so that what is measured starts from files."""
@@ -63,7 +74,6 @@ class Bench:
 
     def compile_rows(self) -> Figures:
         """Compile predicate rows under the statistics of the events."""
-        self.write("predicates", generate_predicates(self.spark, self.workload, self.subscriptions, FILES))
         looking, seen = timed(lambda: profile(self.read("events").limit(SAMPLE), COLUMNS))
         with Memory() as memory:
             seconds, compiled = timed(
@@ -119,18 +129,15 @@ class Bench:
         return found
 
     def baselines(self, size: int) -> Figures:
-        """`size` events × `size` subscriptions by broadcast and by the two queries; a fifth of each by a cross join."""
+        """`size` events × `size` subscriptions by broadcast, the two queries, and, if there are few, a cross join."""
+        small = replace(self, place=self.place / f"small-{size}", subscriptions=size, events=size)
+        small.generate()
+        compile_index(small.read("predicates"), small.place / "index", **self.options)
+        small.by("broadcast").count()
         found: Figures = {}
-        for count, ways in ((size, ("broadcast", "sql", "sql-grouping")), (size // 5, ("broadcast", "udf"))):
-            small = replace(self, place=self.place / f"small-{count}", subscriptions=count, events=count)
-            small.write("events", generate_events(self.spark, self.workload, count, self.cores))
-            small.write("predicates", generate_predicates(self.spark, self.workload, count, self.cores))
-            compile_index(small.read("predicates"), small.place / "index", **self.options)
-            small.by("broadcast").count()
-            for way in ways:
-                frame = cross_join(small.read("events"), small.read("predicates")) if way == "udf" else small.by(way)
-                found[f"{way}_{count}x{count}_s"], pairs = timed(frame.count)
-                found[f"{way}_{count}x{count}_matches"] = pairs
+        for way in ("broadcast", "sql", "sql-grouping", *(["udf"] if size <= MOST_CROSSED else [])):
+            frame = cross_join(small.read("events"), small.read("predicates")) if way == "udf" else small.by(way)
+            found[f"{way}_{size}x{size}_s"], found[f"{way}_{size}x{size}_matches"] = timed(frame.count)
         return found
 
     def by(self, strategy: str) -> DataFrame:
