@@ -61,7 +61,7 @@ def run(
 def bench(
     subscriptions: Annotated[int, typer.Option(min=1, help="How many to compile.")] = 100_000,
     events: Annotated[int, typer.Option(min=1, help="How many to match.")] = 100_000,
-    baseline: Annotated[int, typer.Option(min=0, help="Events and subscriptions of the baselines; 0: none.")] = 10_000,
+    baseline: Annotated[int, typer.Option(min=0, help="Events and subscriptions of the baselines; 0: none.")] = 5000,
     master: Annotated[str, typer.Option(help="local[N]: how many cores to use.")] = "local[2]",
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "2g",
     engine: Annotated[str | None, typer.Option(help="An engine; the default one otherwise.")] = None,
@@ -93,8 +93,8 @@ def bench(
         rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in figures.items()}
         typer.echo(f"{step}: {listed(rounded)}", err=True)
 
-    bench = Bench(spark, where, Workload(), subscriptions, events, cores_of(master), options)
-    found = bench.run(texts, baseline, told)
+    measurement = Bench(spark, where, Workload(), subscriptions, events, cores_of(master), options)
+    found = measurement.run(texts, baseline, told)
     typer.echo(json.dumps({"machine": machine(), **found}, indent=1))
 
 
