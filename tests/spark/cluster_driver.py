@@ -16,6 +16,7 @@ import psutil
 import tamis.spark as ts
 from tamis.spark.memory import is_worker
 from tamis.spark.request import Batches
+from tamis.spark.session import SHORT
 
 TASKS = 24
 PAUSE = 0.4
@@ -62,17 +63,13 @@ def kill_after(tasks: int, output: str, kind: str, wanted: Callable[[psutil.Proc
 
 
 def main(events: str, index: str, output: str) -> None:
-    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     spark = ts.local_session(
         "local-cluster[2,1,1024]",
         memory="512m",
         partitions=4,
-        spark_driver_extraJavaOptions=quick,
-        spark_executor_extraJavaOptions=quick,
         spark_executor_memory="512m",
-        spark_sql_codegen_wholeStage=False,
-        spark_sql_codegen_factoryMode="NO_CODEGEN",
         spark_task_maxFailures=8,
+        **SHORT,
     )
     frame = spark.read.parquet(events)
     frame = frame.repartition(TASKS).mapInArrow(slowly, frame.schema)

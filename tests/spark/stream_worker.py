@@ -3,11 +3,11 @@
 import sys
 
 import tamis.spark as ts
+from tamis.spark.session import SHORT
 
 
 def main(source: str, index: str, output: str) -> None:
-    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    spark = ts.local_session("local[1]", memory="512m", partitions=2, spark_driver_extraJavaOptions=quick)
+    spark = ts.local_session("local[1]", memory="512m", partitions=1, **SHORT)
     raw = spark.readStream.option("maxFilesPerTrigger", 1).text(source)
     ts.match_stream(ts.json_events(raw), index, output, columns=ts.JSON_EVENTS, available_now=True).awaitTermination()
 

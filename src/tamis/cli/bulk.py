@@ -34,7 +34,9 @@ def bulk(console: "Console", matcher: "Matcher", subscriptions: dict[str, str], 
         console.print("  Spark needs Java 17 or newer, and there is none; this part is left out.")
         return
     try:
+        from tamis.spark import local_session
         from tamis.spark.pipeline import Pipeline
+        from tamis.spark.session import SHORT
         from tamis.spark.spec import read_spec
     except MissingExtra as problem:
         console.print(f"  {problem}; this part is left out.")
@@ -50,6 +52,7 @@ def bulk(console: "Console", matcher: "Matcher", subscriptions: dict[str, str], 
         if state == "done":
             console.print(f"  [green]✓[/] {stage:9} [dim]{listed(facts)}[/]")
 
+    local_session(partitions=2, **SHORT)
     pipeline = Pipeline(read_spec(place / "demo.toml"), told)
     report = pipeline.run()
     found = pipeline.records["match"].facts["matches"]

@@ -20,6 +20,13 @@ SETTINGS: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+SHORT: dict[str, Any] = {
+    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_executor_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_sql_codegen_wholeStage": False,
+    "spark_sql_codegen_factoryMode": "NO_CODEGEN",
+}
+"""For sessions of a few small jobs, which had better start quickly than run fast: `local_session(**SHORT)`."""
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 LOGGING = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 NOISE = b"WARNING: Using incubator modules"
