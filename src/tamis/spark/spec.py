@@ -29,6 +29,7 @@ values = 1000              # of each attribute
 templates = 200            # events are noisy copies of this many
 per_event = 12             # attributes of an event
 predicates = 5             # of a subscription
+shapes = 50                # conditions that differ in more than their constants
 around = 0.2               # part of the subscriptions that fits some template
 seed = 1
 
