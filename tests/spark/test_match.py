@@ -96,7 +96,10 @@ def test_workers_read_files_of_events(spark, compiled, tmp_path):
         assert {(row["event_id"], row["subscription_id"]) for row in found} == expected
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no Parquet files"):
-        row_groups(spark, tmp_path / "empty")
+        row_groups(tmp_path / "empty", 2)
+    dealt = row_groups(tmp_path / "one.parquet", 4)
+    assert dealt is not None
+    assert sorted(len(groups) for groups in dealt) == [3, 3, 3, 3]
 
 
 def test_a_failed_write_leaves_nothing(spark, compiled, tmp_path):

@@ -12,27 +12,28 @@ from pyspark.sql import DataFrame, SparkSession
 from tamis.errors import DataError
 from tamis.spark.request import Batches
 
+Group = tuple[str, int]
+"""A file and the number of a row group in it."""
 ROWS = 10_000
 """Of a batch."""
 
 
-def row_groups(spark: SparkSession, source: Path) -> DataFrame | None:
-    """One row (file, group) per row group below `source`, in tasks of about the same size; None if Spark must read it."""
+def row_groups(source: Path, tasks: int) -> list[list[Group]] | None:
+    """The row groups below `source`, dealt to tasks so that all have about as many rows; None if Spark must read them."""
     files = sorted(source.rglob("*.parquet")) if source.is_dir() else [source]
     files = [file for file in files if not any(part.startswith(("_", ".")) for part in file.relative_to(source).parts)]
     if not files:
         raise DataError(f"there are no Parquet files in {source}")
     if any("=" in part for file in files for part in file.relative_to(source).parts[:-1]):
         return None
-    groups = [(str(file), n, size) for file in files for n, size in enumerate(group_sizes(file))]
-    tasks = min(len(groups), int(str(spark.conf.get("spark.sql.shuffle.partitions"))))
-    held, dealt = [0] * tasks, list[tuple[int, str, int]]()
-    for file, group, size in sorted(groups, key=lambda each: -each[2]):
+    groups = [(size, (str(file), number)) for file in files for number, size in enumerate(group_sizes(file))]
+    dealt: list[list[Group]] = [[] for _ in range(max(1, min(len(groups), tasks)))]
+    held = [0] * len(dealt)
+    for size, group in sorted(groups, key=lambda each: -each[0]):
         task = held.index(min(held))
         held[task] += size
-        dealt.append((task, file, group))
-    frame = spark.createDataFrame(dealt, "task int, file string, row_group int")
-    return frame.repartitionByRange(max(1, tasks), "task").select("file", "row_group")
+        dealt[task].append(group)
+    return dealt
 
 
 def group_sizes(file: Path) -> list[int]:
@@ -44,13 +45,17 @@ def group_sizes(file: Path) -> list[int]:
     return [about.row_group(n).num_rows for n in range(about.num_row_groups)]
 
 
-def read_groups(columns: list[str], then: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """The function a task runs over its row groups: their events, handed to `then`."""
+def over_groups(
+    spark: SparkSession, dealt: list[list[Group]], columns: list[str], run: Callable[[Batches], Batches], schema: str
+) -> DataFrame:
+    """What `run` makes of the events in the row groups; a task for each list of them."""
 
-    def events(groups: Batches) -> Batches:
-        for batch in groups:
-            for row in batch.to_pylist():
-                with pq.ParquetFile(row["file"]) as file:
-                    yield from file.iter_batches(ROWS, [row["row_group"]], columns, use_threads=False)
+    def events(tasks: Batches) -> Batches:
+        for batch in tasks:
+            for task in batch.column("id").to_pylist():
+                for name, group in dealt[task]:
+                    with pq.ParquetFile(name) as file:
+                        yield from file.iter_batches(ROWS, [group], columns, use_threads=False)
 
-    return lambda groups: then(events(groups))
+    numbered = spark.range(0, len(dealt), 1, len(dealt))
+    return numbered.mapInArrow(lambda tasks: run(events(tasks)), schema)

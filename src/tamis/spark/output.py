@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 from tamis.errors import DataError
 from tamis.spark.broadcast import matcher
-from tamis.spark.files import read_groups, row_groups
+from tamis.spark.files import over_groups, row_groups
 from tamis.spark.match import MatchOptions, answer, prepare
 from tamis.spark.request import Batches, Request
 
@@ -73,10 +73,10 @@ def write_matches(
 
 def over(events: DataFrame, source: Path | None, task: Callable[[Batches], Batches]) -> DataFrame:
     """A job that runs `task` over all events; from files of their own if it can."""
-    groups = None if source is None else row_groups(events.sparkSession, source)
-    if groups is None:
-        return events.mapInArrow(task, TOLD)
-    return groups.mapInArrow(read_groups(events.columns, task), TOLD)
+    spark = events.sparkSession
+    tasks = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
+    dealt = None if source is None else row_groups(source, tasks)
+    return events.mapInArrow(task, TOLD) if dealt is None else over_groups(spark, dealt, events.columns, task, TOLD)
 
 
 def session() -> SparkSession:
