@@ -19,7 +19,7 @@ from tamis.spark.stream import commits
 
 WORKER = Path(__file__).with_name("stream_worker.py")
 SUBSCRIPTIONS = "id string, filter string"
-KILLS = int(os.environ.get("TAMIS_STREAM_KILLS", "2"))
+KILLS = int(os.environ.get("TAMIS_STREAM_KILLS", "1"))
 
 
 def write_events(directory, name, events):
