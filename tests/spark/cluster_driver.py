@@ -18,8 +18,8 @@ from tamis.spark.memory import is_worker
 from tamis.spark.request import Batches
 from tamis.spark.session import SHORT
 
-TASKS = 16
-PAUSE = 0.3
+TASKS = 24
+PAUSE = 0.4
 
 
 def slowly(batches: Batches) -> Batches:
@@ -76,8 +76,8 @@ def main(events: str, index: str, output: str) -> None:
     found = ts.match(frame, index, columns=ts.EventColumns(spread=("attributes",)))
     job = threading.Thread(target=lambda: found.write.parquet(output))
     job.start()
-    kill_after(1, output, "worker", is_worker)
-    kill_after(4, output, "executor", is_executor)
+    kill_after(2, output, "worker", is_worker)
+    kill_after(6, output, "executor", is_executor)
     job.join(200)
     print(f"finished: {(Path(output) / '_SUCCESS').exists()}", flush=True)  # noqa: T201
     spark.stop()
