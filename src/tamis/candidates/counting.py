@@ -1,7 +1,7 @@
 """Counting: which conjunctions have all their predicates satisfied, by three tables of who has which predicate.
 
     lists      per predicate a row of conjunction ids; work in proportion to the hits
-    bitmatrix  a bit per (predicate, conjunction), read a machine word at a time; work in proportion to the words
+    bitmatrix  a bit per (predicate, conjunction), 64 conjunctions counted at a time; work in proportion to the words
     matrix     a byte per (predicate, conjunction), whole rows added to the hit vector; work in proportion to both sides
 
 Hits and the numbers to reach are bytes, so at most LIMIT predicates of a conjunction are associated and counted; the few
@@ -22,6 +22,8 @@ from tamis.errors import EngineError
 
 LIMIT = 255
 LISTS, BITS, BYTES = 0, 1, 2  # kinds of association
+COUNTER = 8  # bits of a counter
+NARROW = 4  # counters of so many bits are counted in one sweep
 NO_BITS, NO_BYTES = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint8)
 
 
@@ -35,12 +37,33 @@ class Lists(NamedTuple):
     pool: Pool
 
 
+class Planes(NamedTuple):
+    """Counters of all conjunctions, sliced: bit k of the counter of conjunction c is bit c % 64 of hits[k, c // 64] (uint64
+    [COUNTER, words], all zero between events); `goal` alike: the numbers to reach. carry uint64[words]: scratch; used
+    int64[1]: bits that the largest goal takes."""
+
+    hits: NDArray[np.uint64]
+    goal: NDArray[np.uint64]
+    carry: NDArray[np.uint64]
+    used: Int64Array
+
+
+def new_planes(words: int, before: Planes | None = None) -> Planes:
+    """Planes of so many words, with the goals and use of those before."""
+    goal = np.zeros((COUNTER, words), np.uint64)
+    if before is not None:
+        goal[:, : before.goal.shape[1]] = before.goal
+    used = np.zeros(1, np.int64) if before is None else before.used
+    return Planes(np.zeros((COUNTER, words), np.uint64), goal, np.zeros(words, np.uint64), used)
+
+
 class Association(NamedTuple):
-    """What the counting kernel is given: `kind` says which of the three is in use, the other two are empty."""
+    """What the counting kernel is given: `kind` says which of the three is in use, the others are empty."""
 
     kind: int
     lists: Lists
     bits: NDArray[np.uint64]
+    planes: Planes
     bytes: NDArray[np.uint8]
 
 
@@ -52,6 +75,7 @@ class ListAssociation:
         none = np.zeros(0, np.int64)
         cells = np.zeros(pool.capacity, np.int32)
         self.state = Lists(none, none.astype(np.int32), none.astype(np.int8), cells, pool)
+        self.no_planes = new_planes(0)
 
     @property
     def nbytes(self) -> int:
@@ -60,7 +84,7 @@ class ListAssociation:
 
     def association(self) -> Association:
         """The current state, for the kernel."""
-        return Association(LISTS, self.state, NO_BITS, NO_BYTES)
+        return Association(LISTS, self.state, NO_BITS, self.no_planes, NO_BYTES)
 
     def add(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array, made: tuple[int, int]) -> None:
         """Associate conjunctions with their predicates; `made` is (predicate ids, conjunction ids) in existence."""
@@ -86,28 +110,32 @@ class MatrixAssociation:
 
     def __init__(self, max_bytes: int, bits: bool) -> None:
         self.max_bytes, self.bits = max_bytes, bits
-        self.no_lists = ListAssociation().state
+        self.no_lists, self.planes = ListAssociation().state, new_planes(0)
         self.state: NDArray[Any] = np.zeros((0, 0), np.uint64 if bits else np.uint8)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the matrix."""
-        return self.state.nbytes
+        """Bytes of the matrix and of the counters that belong to it."""
+        return self.state.nbytes + sum(array.nbytes for array in self.planes)
 
     def association(self) -> Association:
         """The current state, for the kernel."""
         if self.bits:
-            return Association(BITS, self.no_lists, self.state, NO_BYTES)
-        return Association(BYTES, self.no_lists, NO_BITS, self.state)
+            return Association(BITS, self.no_lists, self.state, self.planes, NO_BYTES)
+        return Association(BYTES, self.no_lists, NO_BITS, self.planes, self.state)
 
     def add(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array, made: tuple[int, int]) -> None:
         """Associate conjunctions with their predicates; `made` is (predicate ids, conjunction ids) in existence."""
         self._reach(made[0], -(-made[1] // WORD) if self.bits else made[1])
         matrix_set(self.state, ids, offsets, predicates, True)
+        if self.bits:
+            set_goals(self.planes, ids, offsets, True)
 
     def remove(self, ids: Int32Array, offsets: Int64Array, predicates: Int32Array) -> None:
         """Undo `add`."""
         matrix_set(self.state, ids, offsets, predicates, False)
+        if self.bits:
+            set_goals(self.planes, ids, offsets, False)
 
     def check(self, made: tuple[int, int]) -> None:
         """Refuse sizes whose matrix would not fit, naming what it would need."""
@@ -130,6 +158,8 @@ class MatrixAssociation:
         larger = np.zeros(shape, self.state.dtype)
         larger[: have[0], : have[1]] = self.state
         self.state = larger
+        if self.bits and shape[1] > have[1]:
+            self.planes = new_planes(shape[1], self.planes)
 
 
 @leaf
@@ -235,27 +265,76 @@ def count_lists(s: Lists, t: Tally, satisfied: Int32Array, n: int) -> tuple[int,
 
 
 @leaf
-def count_bits(matrix: NDArray[np.uint64], t: Tally, satisfied: Int32Array, n: int) -> tuple[int, int]:
-    """Count with the bit matrix: words without a bit are passed over; returns (candidates found, conjunctions touched)."""
-    touched, found = 0, 0
-    for i in range(n):
-        row = matrix[satisfied[i]]
+def set_goals(p: Planes, ids: Int32Array, offsets: Int64Array, wanted: bool) -> None:
+    """Write the numbers of hits that conjunctions need, at most LIMIT, or clear them."""
+    for i in range(len(ids)):
+        goal, word, flag = (
+            min(offsets[i + 1] - offsets[i], LIMIT),
+            ids[i] // WORD,
+            np.uint64(1) << np.uint64(ids[i] % WORD),
+        )
+        for k in range(COUNTER):
+            if wanted and goal >> k & 1:
+                p.goal[k, word] |= flag
+                p.used[0] = max(p.used[0], k + 1)
+            else:
+                p.goal[k, word] &= ~flag
+
+
+@leaf
+def add_narrow(row: NDArray[np.uint64], hits: NDArray[np.uint64]) -> None:
+    """Add one to the counters (of NARROW bits) of the conjunctions in a row of the matrix: four half adders a word."""
+    h0, h1, h2, h3 = hits[0], hits[1], hits[2], hits[3]
+    for j in range(len(row)):
+        carry = row[j]
+        a, b, c = h0[j], h1[j], h2[j]
+        h0[j] = a ^ carry
+        carry &= a
+        h1[j] = b ^ carry
+        carry &= b
+        h2[j] = c ^ carry
+        carry &= c
+        h3[j] ^= carry
+
+
+@leaf
+def add_wide(row: NDArray[np.uint64], p: Planes) -> None:
+    """The same for counters of any width, plane after plane."""
+    carry = p.carry
+    for j in range(len(row)):
+        carry[j] = row[j]
+    for k in range(p.used[0]):
+        plane = p.hits[k]
         for j in range(len(row)):
-            word = row[j]
-            while word != 0:
-                c = j * WORD + lowest_bit(word)
-                word &= word - np.uint64(1)
-                h = t.hits[c] + np.uint8(1)
-                t.hits[c] = h
-                if h == 1:
-                    t.touched[touched] = c
-                    touched += 1
-                if h == t.goal[c]:
-                    t.found[found] = c
-                    found += 1
-    for i in range(touched):
-        t.hits[t.touched[i]] = 0
-    return found, touched
+            both = plane[j] & carry[j]
+            plane[j] ^= carry[j]
+            carry[j] = both
+
+
+@leaf
+def count_bits(matrix: NDArray[np.uint64], p: Planes, t: Tally, satisfied: Int32Array, n: int) -> tuple[int, int]:
+    """Count with the bit matrix, 64 conjunctions at a time; returns (candidates found, conjunctions compared).
+
+    Hits never pass the goal, so counters need no more bits than goals do. Clears the counters.
+    """
+    for i in range(n):
+        if p.used[0] <= NARROW:
+            add_narrow(matrix[satisfied[i]], p.hits)
+        else:
+            add_wide(matrix[satisfied[i]], p)
+    found = 0
+    for j in range(matrix.shape[1]):
+        differs, goal = np.uint64(0), np.uint64(0)
+        for k in range(p.used[0]):
+            differs |= p.hits[k, j] ^ p.goal[k, j]
+            goal |= p.goal[k, j]
+            p.hits[k, j] = 0
+        word = goal & ~differs
+        while word != 0:
+            t.found[found] = j * WORD + lowest_bit(word)
+            found += 1
+            word &= word - np.uint64(1)
+    return found, matrix.shape[1] * WORD
 
 
 @leaf
@@ -281,5 +360,5 @@ def count(x: Association, t: Tally, satisfied: Int32Array, n: int) -> tuple[int,
     if x.kind == LISTS:
         return count_lists(x.lists, t, satisfied, n)
     if x.kind == BITS:
-        return count_bits(x.bits, t, satisfied, n)
+        return count_bits(x.bits, x.planes, t, satisfied, n)
     return count_bytes(x.bytes, t, satisfied, n, min(x.bytes.shape[1], len(t.hits)))

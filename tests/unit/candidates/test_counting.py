@@ -23,15 +23,16 @@ def csr(rows):
 
 
 @pytest.mark.parametrize("kind", ["lists", "bits", "bytes"])
+@pytest.mark.parametrize("longest", [5, 30])
 @pytest.mark.parametrize("seed", range(3))
-def test_each_association_counts_as_sets_do(kind, seed):
+def test_each_association_counts_as_sets_do(kind, seed, longest):
     chance = random.Random(seed)
     association = ListAssociation() if kind == "lists" else MatrixAssociation(1 << 20, kind == "bits")
     tally = reached(new_tally(), CONJUNCTIONS)
     world: dict[int, list[int]] = {}
     for _ in range(4):
         new = chance.sample([i for i in range(CONJUNCTIONS) if i not in world], 60)
-        rows = [chance.sample(range(PREDICATES), chance.randint(1, 5)) for _ in new]
+        rows = [chance.sample(range(PREDICATES), chance.randint(1, longest)) for _ in new]
         offsets, flat = csr(rows)
         association.add(np.array(new, np.int32), offsets, flat, (PREDICATES, CONJUNCTIONS))
         world.update(zip(new, rows, strict=True))
@@ -41,12 +42,13 @@ def test_each_association_counts_as_sets_do(kind, seed):
         association.remove(np.array(gone, np.int32), offsets, flat)
         tally.goal[gone] = 0
         for _ in range(10):
-            satisfied = chance.sample(range(PREDICATES), chance.randint(0, 30))
+            satisfied = chance.sample(range(PREDICATES), chance.randint(0, PREDICATES))
             given = np.array(satisfied, np.int32)
             if isinstance(association, ListAssociation):
                 found, _ = count_lists(association.state, tally, given, len(given))
             elif kind == "bits":
-                found, _ = count_bits(association.state, tally, given, len(given))
+                found, _ = count_bits(association.state, association.planes, tally, given, len(given))
+                assert not association.planes.hits.any()
             else:
                 found, _ = count_bytes(association.state, tally, given, len(given), CONJUNCTIONS)
             expected = {i for i, row in world.items() if set(row) <= set(satisfied)}
