@@ -209,12 +209,11 @@ class DynamicEngine(Clustered):
         scale = float(self.access.rows[entries].sum()) / len(ids)
         now = self.access.chance[self.clusters.entry[self.clusters.place[ids, 0]]]
         schemas, power, _ = gains(self.population(), ids, now, self.options.max_attributes, WIDEST, False)
-        for i, schema in enumerate(schemas):
-            if (self.schemas == schema).all(axis=1).any():
-                power[i] = 0.0
-        if not len(power) or scale * power.max() <= self.options.min_power:
+        known = {tuple(schema) for schema in self.schemas.tolist()}
+        best = next((i for i in np.argsort(-power).tolist() if tuple(schemas[i].tolist()) not in known), -1)
+        if best < 0 or scale * power[best] <= self.options.min_power:
             return 0
-        self.add_schema(schemas[power.argmax()])
+        self.add_schema(schemas[best])
         self.version += 1
         self.made += 1
         self.weighed = self.spare = 0.0
