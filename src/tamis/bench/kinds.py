@@ -32,7 +32,8 @@ def drift(run: Run, place: Place) -> Rows:
     from tamis.bench import drift as experiment
 
     given = dict(run.workload)
-    chosen = next(d for d in experiment.DRIFTS if d.name == given.pop("change"))
+    change = given.pop("change")
+    chosen = next(drift for drift in experiment.DRIFTS if drift.name == change)
     hours = [asdict(hour) for hour in experiment.run(chosen, **given)]
     metrics = hours[0].keys() - {"experiment", "strategy", "hour"}
     return [

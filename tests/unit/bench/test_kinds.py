@@ -20,7 +20,7 @@ def shown(result: Result, figure: str) -> set[str]:
     suite = load_suite(result.run.suite)
     chosen = next(f for f in suite.figures if f.id == figure)
     rows = [row for row in figure_rows(points([result]), chosen, suite.name, suite.series) if not row.paper]
-    assert all(row.y > 0 for row in rows)
+    assert all(row.y >= 0 for row in rows)
     return {row.series for row in rows}
 
 
@@ -39,7 +39,7 @@ def test_drift():
 
 def test_broker():
     pytest.importorskip("fastapi")
-    workload = {"subscriptions": 40, "fan_out": 5, "clients": 2, "batch": 5, "seconds": 0.5, "churn": 1}
+    workload = {"subscriptions": 40, "fan_out": 5, "clients": 2, "batch": 5, "seconds": 1.0, "churn": 1}
     found = outcome("broker", "churn", workload)
     assert shown(found, "churn") == {"broker"}
     values = found.rows[0]["values"]
