@@ -53,14 +53,25 @@ def test_unknown_names(run, place):
     assert "topss-subscriptions" in out
 
 
+def heed_interrupts():
+    """Tests started in the background of a script inherit that SIGINT is ignored; what they start would, too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_stopping_loses_nothing(run, process, place):
     slow = TOML.replace("[50, 100, 200]", "[50, 60, 70, 80]")
     (place / "small.toml").write_text(slow)
     command, environment = process
     arguments = [*command, "bench", "run", "small.toml", "--engine", "scan"]
-    pipe = subprocess.PIPE
     started = subprocess.Popen(
-        arguments, cwd=place, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        arguments,
+        cwd=place,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     kept = place / "results" / "quick" / "small"
     until = time.monotonic() + 120
