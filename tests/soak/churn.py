@@ -28,9 +28,9 @@ class Churn:
         self.rng = rng
         self.names = dictionary()
         self.pool: SubscriptionTable = random_table(rng, IDS, self.names, width=5)
-        self.events = random_events(rng, 64, ATTRIBUTES)
-        truth = ScanEngine(self.pool).match(self.events)
-        self.truth = [set(truth.of(e).tolist()) for e in range(len(self.events))]
+        self.batches = [random_events(rng, 64, ATTRIBUTES, repeats=repeats) for repeats in (True, False)]
+        scan = ScanEngine(self.pool)
+        self.truth = [[set(found.of(e).tolist()) for e in range(64)] for found in map(scan.match, self.batches)]
         self.start = np.searchsorted(self.pool.owners, np.arange(IDS + 1))
         live = np.arange(IDS) < IDS // 2
         first = self.pool.take(np.flatnonzero(live[self.pool.owners]))
@@ -68,8 +68,8 @@ class Churn:
         """Match and compare, until the deadline."""
         rng = np.random.default_rng(seed)
         while time.monotonic() < deadline and not self.problems:
-            first = int(rng.integers(0, len(self.events)))
-            batch = self.events.slice(first, min(len(self.events), first + int(rng.integers(1, 48))))
+            which, first = int(rng.integers(0, 2)), int(rng.integers(0, 64))
+            batch = self.batches[which].slice(first, min(64, first + int(rng.choice([1, rng.integers(1, 48)]))))
             with self.guard:
                 before, live = self.step, self.live.copy()
             found = self.engine.match(batch)
@@ -77,7 +77,7 @@ class Churn:
                 settled = (self.changed < before) | ((self.changed == before) & (before % 2 == 0))
             for e in range(len(batch)):
                 ids = found.of(e).tolist()
-                wanted = {i for i in self.truth[first + e] if live[i] and settled[i]}
+                wanted = {i for i in self.truth[which][first + e] if live[i] and settled[i]}
                 answer = {i for i in ids if settled[i]}
                 if len(set(ids)) != len(ids) or answer != wanted:
                     self.problems.append(f"event {first + e}: {sorted(answer ^ wanted)} differ at step {before}")
@@ -86,10 +86,11 @@ class Churn:
     def finish(self) -> None:
         """After all threads are done: every answer must be exactly right."""
         self.engine.wait()
-        found = self.engine.match(self.events)
-        for e, truth in enumerate(self.truth):
-            if sorted(found.of(e).tolist()) != sorted(i for i in truth if self.live[i]):
-                self.problems.append(f"event {e} differs at the end")
+        for batch, truths in zip(self.batches, self.truth, strict=True):
+            found = self.engine.match(batch)
+            for e, truth in enumerate(truths):
+                if sorted(found.of(e).tolist()) != sorted(i for i in truth if self.live[i]):
+                    self.problems.append(f"event {e} differs at the end")
 
 
 def main() -> None:

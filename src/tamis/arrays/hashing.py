@@ -17,8 +17,14 @@ def bucket(value: int, bits: int) -> int:
 
 
 @leaf
-def pair_bucket(one: int, other: int, bits: int) -> int:
-    """A bucket for an unordered pair of integers; 0 < bits < 64."""
+def pair_hash(one: int, other: int) -> np.uint64:
+    """A hash of an unordered pair of integers; its upper bits are the best."""
     mixed = (np.uint64(one) * GOLDEN) ^ (np.uint64(other) * GOLDEN)
     mixed ^= mixed >> np.uint64(29)
-    return np.int64((mixed * SECOND) >> np.uint64(64 - bits))  # type: ignore[return-value]
+    return mixed * SECOND
+
+
+@leaf
+def pair_bucket(one: int, other: int, bits: int) -> int:
+    """A bucket for an unordered pair of integers; 0 < bits < 64."""
+    return np.int64(pair_hash(one, other) >> np.uint64(64 - bits))  # type: ignore[return-value]

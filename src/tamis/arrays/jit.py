@@ -3,9 +3,11 @@
 Numba's own disk cache watches the file of the kernel it compiled and nothing else, so an edited callee in another file
 would go unnoticed. The cache directory is therefore named after a hash of every file that may hold kernels.
 `TAMIS_CACHE_DIR` moves the cache; `TAMIS_BOUNDSCHECK=1` compiles with bounds checks (tests do), in a cache of its own.
+The first compilation of a process is told to the logger `tamis.kernels`, which the command line shows.
 """
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import config as numba_config
+from numba.core import event as numba_event
 from numba.extending import intrinsic as numba_intrinsic
 
 config: Any = numba_config
+events: Any = numba_event
 intrinsic: Any = numba_intrinsic
 """For primitives that only LLVM can express; its own type knows nothing of how they are called."""
 
@@ -44,6 +48,21 @@ def cache_root() -> Path:
 
 
 CACHE_DIR = cache_root() / f"{source_hash()}{'-checked' if BOUNDSCHECK else ''}"
+
+
+class Announcer(events.Listener):  # type: ignore[misc]
+    """Says once that compiling has begun, so that nobody wonders what takes a minute."""
+
+    def on_start(self, event: object) -> None:
+        """Tell, and never again."""
+        events.unregister("numba:compile", self)
+        logging.getLogger("tamis.kernels").info("compiling kernels, once; later starts load them from %s", CACHE_DIR)
+
+    def on_end(self, event: object) -> None:
+        """Nothing to tell."""
+
+
+events.register("numba:compile", Announcer())
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,4 +1,4 @@
-"""Hints and guarantees about memory that plain array code cannot express: prefetching and ordering of stores."""
+"""What plain array code cannot say of memory: prefetching, the order of stores, and the same bits as another type."""
 
 from typing import Any
 
@@ -35,3 +35,13 @@ def publish(typing_context: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@intrinsic
+def float_of_bits(typing_context: Any, bits: Any) -> Any:
+    """The float64 with the bits of an int64."""
+
+    def codegen(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), codegen

@@ -15,6 +15,7 @@ import mmap
 import os
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from tamis.arrays.jit import leaf
 from tamis.errors import StorageError
 
-FORMAT, MANIFEST, PAGE = 1, "manifest.json", 4096
+FORMAT, MANIFEST, PAGE = 2, "manifest.json", 4096
 Writer = Callable[[Path], object]
 
 
@@ -45,12 +46,12 @@ def save_arrays(
     facts: Mapping[str, Any],
     files: Mapping[str, Writer],
 ) -> None:
-    """Write a directory; one that exists is replaced only if it holds the same kind."""
+    """Write a directory; one that exists is replaced only if it holds the same kind. What a disk refuses leaves no trace."""
+    token = secrets.token_hex(8)
     try:
         if path.exists() and not ours(path, kind):
             raise StorageError(f"{path} exists and does not hold a saved {kind}; choose another place")
         path.mkdir(parents=True, exist_ok=True)
-        token = secrets.token_hex(8)
         data = path / f"arrays-{token}.bin"
         table, end = [], 0
         with data.open("xb") as out:
@@ -85,6 +86,9 @@ def save_arrays(
             if entry.name != MANIFEST and entry.name not in written:
                 entry.unlink(missing_ok=True)
     except OSError as problem:
+        with suppress(OSError):  # room for the next attempt
+            for entry in path.glob(f"*-{token}*"):
+                entry.unlink()
         raise StorageError(f"cannot save to {path}: {problem.strerror or problem}") from problem
 
 

@@ -88,7 +88,8 @@ class Delta:
             firsts = np.flatnonzero(np.diff(table.owners, prepend=-1) != 0)
         rows, count = self.view
         rows = self._with_room(rows, count, table)
-        shared = np.bincount(table.owners)[table.owners] > 1
+        lengths = np.diff(firsts, append=len(table))
+        shared = np.repeat(lengths > 1, lengths)
         columns = (table.owners, shared, table.offsets, table.attrs, table.ops, table.lo, table.hi)
         sets_before = len(rows.sets)
         if len(table.sets):

@@ -1,5 +1,6 @@
 """The command line as a whole: the list of commands, and what happens when one fails."""
 
+import logging
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -46,10 +47,20 @@ def options(
         raise typer.Exit
 
 
+def announce_compiling() -> None:
+    """Show what the kernels' logger has to say: it would be strange to wait for a minute and not know why."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("tamis: %(message)s"))
+    logger = logging.getLogger("tamis.kernels")
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong on a user's side ends in one message and exit status 1, bad usage in 2."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a sign shows ? instead of failing
+    announce_compiling()
     try:
         app(args=arguments, prog_name="tamis")
     except TamisError as error:

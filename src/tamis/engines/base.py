@@ -8,6 +8,7 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet
+from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.errors import EngineError, nearest
 from tamis.predicates.text import AUTOMATON
@@ -86,6 +87,15 @@ class Updatable(Matching, Protocol):
 
 class Incremental(Engine, Updatable, Protocol):
     """An engine that changes by its own means: what `Capabilities.incremental` declares."""
+
+
+@runtime_checkable
+class Quick(Updatable, Protocol):
+    """It takes single events without a batch."""
+
+    def match_single(self, pairs: SinglePairs) -> list[int] | None:
+        """Ids for one event, or None when it must come as a batch."""
+        ...
 
 
 @runtime_checkable

@@ -14,34 +14,37 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.handle import handle_of
 from tamis.arrays.store import Writer
 from tamis.candidates.delta import Delta, match_view
+from tamis.candidates.keyed.base import Base, new_base
 from tamis.candidates.keyed.combine import add_matches, by_cluster, in_order
 from tamis.candidates.keyed.decode import decode_index
-from tamis.candidates.keyed.index import NO_SAMPLE, Built, Sample, arrays_of, build_index
+from tamis.candidates.keyed.index import NO_SAMPLE, Sample, arrays_of
 from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
+from tamis.candidates.keyed.single import FULL, REFUSED, Frame, match_one, match_packed
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.saved import load_dictionary, save_dictionary
-from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, SubscriptionTable
+from tamis.encoding.single import SinglePairs
+from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Capabilities, EngineStats, Options
 
 MERGE_LEAST, MERGE_SHARE = 50_000, 0.1
 """A merge starts when the delta exceeds both this many conjunctions and this share of the index."""
-REKEY_MARGIN, REKEY_EVENTS = 2.0, 4096
-"""Keys are chosen anew when events met this many times the candidates expected, looked at every so many events."""
+REKEY_MARGIN, REKEY_SPARE, REKEY_EVENTS = 2.0, 64, 4096
+"""Keys are chosen anew when events met this many times the candidates expected and some more, looked at every so many
+events."""
 SORTED_FROM = 32
 """Batches of at least this many events are brought into an order in which neighbours hit the same large clusters."""
 
 
 Coded = tuple[Int64Array, Int32Array, NDArray[np.uint32]]
 Found = tuple[Int64Array, Int32Array, Int64Array]
-ONLY, NONE_DEAD, NO_SCRATCH = np.zeros(1, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint32)
+NO_SCRATCH = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +60,6 @@ class TamisOptions(Options):
 
 
 DEFAULTS = TamisOptions()
-
-
-class Base:
-    """An index; the owners it was built with and those dead since, a bit each.
-
-    conjunctions: how many it was built from. several: (owner, number of conjunctions) of owners that have more than one.
-    """
-
-    def __init__(self, built: Built, present: NDArray[np.uint8], conjunctions: int, several: NDArray[np.int32]) -> None:
-        self.built, self.present, self.conjunctions, self.several = built, present, conjunctions, several
-        self.handle = handle_of(arrays_of(built.arrays).values())
-        self.dead = np.zeros_like(present)
-        self.buried = False
-
-    def bury(self, ids: Int32Array) -> None:
-        """Mark owners as dead; unknown ones are ignored."""
-        known = ids[(ids >= 0) & (ids < 8 * len(self.dead))]
-        np.bitwise_or.at(self.dead, known >> 3, (1 << (known & 7)).astype(np.uint8))
-        self.buried = self.buried or len(known) > 0
-
-    def alive(self) -> tuple[int, int]:
-        """Owners and conjunctions that are not dead."""
-        gone = self.present & self.dead
-        owners = int(np.bitwise_count(self.present).sum()) - (lost := int(np.bitwise_count(gone).sum()))
-        owner, number = self.several
-        further = (number - 1)[gone[owner >> 3] >> (owner & 7) & 1 == 1].sum()
-        return owners, self.conjunctions - lost - int(further)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +86,11 @@ class TamisEngine:
         self._merge: threading.Thread | None = None
         self._removed_in_merge: list[Int32Array] | None = None
         self._scratch: list[NDArray[np.uint32]] = []
+        self._frames: list[Frame] = []
         self._pool: ThreadPoolExecutor | None = None
         self._guess = 0
-        self.merges = self.events = self.candidates = self.matches = self.hits = 0
-        self._events_at_check = self._candidates_at_check = 0
+        self.merges = self.events = self.candidates = self.matches = self.hits = self.touched = 0
+        self._at_check = (0, 0)
         self._problem: BaseException | None = None
 
     @classmethod
@@ -122,7 +99,9 @@ class TamisEngine:
         assert isinstance(options, TamisOptions)
         events = options.sample
         sample = NO_SAMPLE if events is None else Sample(len(events), events.attrs, events.keys)
-        return cls(subscriptions.dictionary, new_base(subscriptions, sample, subscriptions.owners), options)
+        engine = cls(subscriptions.dictionary, new_base(subscriptions, sample, subscriptions.owners), options)
+        engine.sampler.ring += [sample] if sample.events else []
+        return engine
 
     def insert(self, subscriptions: SubscriptionTable) -> None:
         """Append to the delta; may start a merge."""
@@ -145,7 +124,8 @@ class TamisEngine:
         state = self.state
         views = [delta.view for delta in state.deltas]  # before the base: an id that moves is then seen once at most
         self.sampler.look_at(events)
-        found = self._match_base(state.base, events)
+        alone = len(events) == 1 and not events.multi
+        found = self._match_alone(state.base, events) if alone else self._match_base(state.base, events)
         for rows, count in views:
             if count:
                 more, tested = match_view(rows, count, events)
@@ -153,7 +133,42 @@ class TamisEngine:
                 found = MatchSet(*add_matches(found.offsets, found.ids, more.offsets, more.ids))
         self.events += len(events)
         self.matches += len(found.ids)
-        if self.events - self._events_at_check >= REKEY_EVENTS:
+        if self.events - self._at_check[0] >= REKEY_EVENTS:
+            self._rekey_if_due(state)
+        return found
+
+    def match_single(self, pairs: SinglePairs) -> list[int] | None:
+        """Ids for one event with one value per attribute, with as little Python as there can be; None when some number
+        is not finite or too large for its key to be exact."""
+        state, count = self.state, len(pairs.attrs)
+        views = [delta.view for delta in state.deltas]
+        base = state.base
+        frame = self._frame(base, count)
+        try:
+            frame.pack(pairs)
+        except OverflowError:  # an integer beyond all floats
+            return None
+        made = match_packed(base.handle, base.gone, frame.handle, count, len(pairs.numbers))
+        if made == REFUSED:
+            return None
+        while made == FULL:
+            frame = frame.more_room()
+            made = match_packed(base.handle, base.gone, frame.handle, count, 0)
+        found = frame.memory.out[:made].tolist()
+        tested, hits, touched = frame.memory.counters.tolist()
+        sampler = self.sampler
+        if sampler.due():
+            sampler.look_at(frame.batch(count))
+        for rows, length in views:
+            if length:
+                more, further = match_view(rows, length, frame.batch(count))
+                tested += further
+                found += more.ids.tolist()
+        self._frames.append(frame)
+        self._count(tested, hits, touched)
+        self.events += 1
+        self.matches += len(found)
+        if self.events - self._at_check[0] >= REKEY_EVENTS:
             self._rekey_if_due(state)
         return found
 
@@ -162,13 +177,15 @@ class TamisEngine:
         state = self.state
         base, deltas = state.base, state.deltas
         arrays = arrays_of(base.built.arrays)
-        held = sum(array.nbytes for array in arrays.values()) + base.present.nbytes + base.dead.nbytes
+        held = sum(array.nbytes for array in arrays.values()) + base.nbytes
         added = sum(len(delta.where) for delta in deltas)
         details: dict[str, Any] = {
             "keys": base.built.kinds,
             "clusters_hit": self.hits,
-            "expected_candidates": base.built.expected,
+            "bytes_touched": self.touched,
             "candidates_per_event": self.candidates / max(1, self.events),
+            "expected_candidates": base.built.expected,
+            "best_candidates": base.best(self.sampler.sample(), self.dictionary),
             "delta_conjunctions": sum(len(delta) for delta in deltas),
             "merges": self.merges,
             "blocks": len(base.built.arrays.narrow.block_live) + len(base.built.arrays.wide.block_live),
@@ -239,8 +256,8 @@ class TamisEngine:
         if large:
             order = by_cluster(base.handle, *batch)
         else:
-            order = ONLY if len(events) == 1 else np.arange(len(events), dtype=np.int32)
-        dead = base.dead if base.buried else NONE_DEAD
+            order = np.arange(len(events), dtype=np.int32)
+        dead = base.gone
         guess = int(self._guess * len(events) * 1.1 / threads) + 64
         run = self._run
         if threads == 1:
@@ -248,14 +265,39 @@ class TamisEngine:
         else:
             cuts = np.array_split(order, threads)
             parts = list(self._workers().map(lambda cut: run(base, dead, batch, cut, guess), cuts))
-        self.candidates += sum(int(part[2][0]) for part in parts)
-        self.hits += sum(int(part[2][1]) for part in parts)
+        for part in parts:
+            self._count(*part[2].tolist())
         found = (
             MatchSet.concat([MatchSet(part[0], part[1]) for part in parts]) if threads > 1 else MatchSet(*parts[0][:2])
         )
         if len(events):
             self._guess = max(1, len(found.ids) // len(events))
         return MatchSet(*in_order(order, found.offsets, found.ids)) if large else found
+
+    def _match_alone(self, base: Base, events: EventBatch) -> MatchSet:
+        frame = self._frame(base, len(events.attrs))
+        made = match_one(base.handle, base.gone, frame.handle, events.attrs, events.keys)
+        while made == FULL:
+            frame = frame.more_room()
+            made = match_one(base.handle, base.gone, frame.handle, events.attrs, events.keys)
+        found = MatchSet(frame.memory.offsets.copy(), frame.memory.out[:made].copy())
+        self._frames.append(frame)
+        self._count(*frame.memory.counters.tolist())
+        return found
+
+    def _count(self, candidates: int, hits: int, touched: int) -> None:
+        self.candidates += candidates
+        self.hits += hits
+        self.touched += touched
+
+    def _frame(self, base: Base, pairs: int) -> Frame:
+        """Memory for one event; put back into `_frames` after use."""
+        slots = len(base.built.arrays.ranks.attrs)
+        try:
+            frame = self._frames.pop()
+        except IndexError:  # all in use by other threads
+            return Frame(slots, pairs)
+        return frame if frame.slots >= slots and frame.pairs >= pairs else Frame(slots, pairs, len(frame.memory.out))
 
     def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
         slots = len(base.built.arrays.ranks.attrs)
@@ -281,11 +323,17 @@ class TamisEngine:
             self._start_merge()
 
     def _rekey_if_due(self, state: State) -> None:
-        """Compare the candidates of the last events with what the keys promised."""
-        events, candidates = self.events - self._events_at_check, self.candidates - self._candidates_at_check
-        self._events_at_check, self._candidates_at_check = self.events, self.candidates
-        if candidates / events > REKEY_MARGIN * state.base.built.expected + 64 and len(self.sampler):
-            self._start_merge()
+        """Choose keys anew when the candidates of late that did not match are too many: beyond what the best keys would
+        meet, and beyond what the present keys met at first, for the estimate may be wrong and a merge would not mend it."""
+        base, (events, wasted) = state.base, self._at_check
+        self._at_check = (self.events, self.candidates - self.matches)
+        met = (self._at_check[1] - wasted) / max(1, self._at_check[0] - events)
+        if base.usual is None:
+            base.usual = met if base.learned else 0.0
+        if met > REKEY_MARGIN * max(base.usual, base.built.expected) + REKEY_SPARE and len(self.sampler):
+            best = base.best(self.sampler.sample(), self.dictionary)
+            if met > REKEY_MARGIN * best + REKEY_SPARE:
+                self._start_merge()
 
     def _start_merge(self) -> None:
         if self.options.merge == "never":
@@ -328,29 +376,3 @@ class TamisEngine:
             self.state = State(base, self.state.deltas[len(frozen) :])
             self._merge, self._removed_in_merge = None, None
             self.merges += 1
-
-
-def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Base:
-    """A base over a table for the sampled events; `owners` may include some without a conjunction that can hold.
-
-    Conjunctions that cannot hold are dropped before anything is counted: the index does not keep them, so a merge would
-    count differently.
-    """
-    dropped = hopeless(table)
-    table = table.take(np.flatnonzero(~dropped)) if dropped.any() else table
-    bits = np.zeros(int(owners.max(initial=-1)) + 1, np.uint8)
-    bits[owners] = 1
-    counts = np.bincount(table.owners, minlength=len(bits))
-    many = np.flatnonzero(counts > 1)
-    several = np.stack([many, counts[many]]).astype(np.int32)
-    idle = int(np.count_nonzero(bits)) - int(np.count_nonzero(counts))
-    return Base(build_index(table, sample), np.packbits(bits, bitorder="little"), len(table) + idle, several)
-
-
-def hopeless(table: SubscriptionTable) -> NDArray[np.bool_]:
-    """Which conjunctions ask for a value of an empty interval or set: bool[conjunctions]."""
-    interval = ((table.ops == IN) | (table.ops == ALL)) & (table.lo > table.hi)
-    listed = ((table.ops == IN_SET) | (table.ops == ALL_SET)) & (table.lo >= table.hi)
-    rows = np.zeros(len(table), np.bool_)
-    rows[np.searchsorted(table.offsets, np.flatnonzero(interval | listed), side="right") - 1] = True
-    return rows

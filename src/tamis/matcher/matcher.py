@@ -29,8 +29,9 @@ import numpy as np
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, encode_events
 from tamis.encoding.matches import MatchSet
+from tamis.encoding.single import single_pairs
 from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
-from tamis.engines.base import EngineStats, Saveable, Updatable, make_options
+from tamis.engines.base import EngineStats, Quick, Saveable, Updatable, make_options
 from tamis.engines.operators import OperatorStage
 from tamis.engines.rebuild import updatable
 from tamis.engines.registry import DEFAULT, engine_class
@@ -77,6 +78,7 @@ class Matcher:
         self.engine_name, self.type, self.limits, self.options = engine, type, limits, options
         self._kind = engine_class(engine)
         self._options = make_options(self._kind.options_type, engine, options)
+        self._most = self._most_pairs()
         self._dictionary = Dictionary(type=type)
         self._text = TextIndex(self._dictionary, self._options.text_structure)
         self._shapes = ShapeCache(type, limits)
@@ -154,7 +156,8 @@ class Matcher:
 
     def match(self, event: Mapping[str, Any]) -> list[SubscriptionId]:
         """Ids of the subscriptions the event satisfies, in no particular order."""
-        return self.match_many([event])[0]
+        found = self._match_quickly(event)
+        return self.match_many([event])[0] if found is None else found
 
     def match_many(self, events: Sequence[Mapping[str, Any]]) -> list[list[SubscriptionId]]:
         """The same for several events at once, which is faster per event."""
@@ -265,6 +268,34 @@ class Matcher:
             matcher.subscribe_many(saved.pairs)
         return matcher
 
+    def _match_quickly(self, event: Mapping[str, Any]) -> list[SubscriptionId] | None:
+        """Ids for a plain event where engine and subscriptions allow the short way, else None."""
+        if self._most < 0 or event.__class__ is not dict or len(event) > self._most:
+            return None
+        with self._lock:
+            engine = self._engine
+            if engine is None or self._builder.owners or self._added or self._removed or len(self._stage):
+                return None
+            pairs = single_pairs(event, self._dictionary, self._text.pairs)
+            if pairs is None:
+                return None
+            day, words, reader = self._free.day, self._dictionary.words, self._free.enter()
+        try:
+            found = cast(Quick, engine).match_single(pairs)
+            if found is None or self._dictionary.words != words:  # a new condition may name what was left out
+                return None
+            with self._lock:
+                names = list(map(self._ids.__getitem__, found))
+                forgotten = self._free.day != day
+        finally:
+            self._free.leave(reader)
+        return [name for name in names if name is not None] if forgotten else cast(list[SubscriptionId], names)
+
+    def _most_pairs(self) -> int:
+        """The most attributes of an event that may go the short way; -1 when none may."""
+        short = self.type is None and issubclass(self._kind, Quick) and self._kind.capabilities.concurrent
+        return min(self.limits.event_attributes, self.limits.event_values) if short and self.limits.event_depth else -1
+
     def _adopt(self, engine: Saveable, pairs: list[tuple[SubscriptionId, str]], dense: list[int]) -> None:
         """Take over an engine that knows these subscriptions already."""
         self._engine, self._dictionary = engine, engine.dictionary
@@ -346,6 +377,7 @@ class Matcher:
         self.engine_name = self.choice.engine
         self._kind = engine_class(self.engine_name)
         self._options = make_options(self._kind.options_type, self.engine_name, {})
+        self._most = self._most_pairs()
 
     def _close_chunk(self) -> None:
         self._added.append(self._builder.build())

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
+from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import IN, IN_SET, MISSING, SubscriptionTable
 from tamis.engines.scan import ScanEngine
 from tamis.engines.tamis import TamisEngine, TamisOptions
@@ -45,6 +47,11 @@ def random_table(rng, count, names, first=0, width=4, attributes=ATTRIBUTES, val
     everything = (ops == IN) & (rng.random(n) < 0.1)
     lo, hi = np.where(everything, KEY_MIN, lo), np.where(everything, KEY_MAX, hi)
     return SubscriptionTable(owners, offsets, attrs, ops, lo, hi, sets, names)
+
+
+def table_with_owners(table, first):
+    """The table with its owners moved up."""
+    return replace(table, owners=table.owners + np.int32(first))
 
 
 def random_events(rng, count, attributes=ATTRIBUTES, values=VALUES, repeats=True) -> EventBatch:
@@ -180,6 +187,72 @@ def test_a_sample_sets_the_keys_from_the_start():
     assert informed.match(events).equals(blind.match(events))
     assert informed.stats().details["expected_candidates"] < blind.stats().details["expected_candidates"] / 2
     assert informed.stats().candidates <= blind.stats().candidates
+
+
+def test_stats_tell_bytes_and_the_best_cost():
+    rng, names = np.random.default_rng(5), dictionary()
+    table, events = random_table(rng, 4000, names, width=3), random_events(rng, 100)
+    engine = TamisEngine.build(table, TamisOptions(merge="never"))
+    engine.match(events)
+    stats = engine.stats()
+    assert 0 < stats.details["bytes_touched"] < 100 * stats.bytes_held
+    assert 0 < stats.details["best_candidates"] <= stats.conjunctions
+
+
+def test_keys_are_chosen_anew_once_when_it_pays_and_not_again_when_it_does_not():
+    """Everybody asks for two values that every event has: no keys can do better, and the second look knows."""
+    count, names = 5000, dictionary(2)
+    attrs = np.tile(np.arange(2, dtype=np.int32), count)
+    lo = number_keys(np.tile([1, 5], count).astype(float))
+    hi = np.where(attrs == 1, number_keys(np.full(2 * count, 9.0)), lo)
+    columns = (attrs, np.zeros(2 * count, np.uint8), lo, hi, np.zeros(0, np.int64))
+    table = SubscriptionTable(np.arange(count, dtype=np.int32), np.arange(0, 2 * count + 1, 2), *columns, names)
+    engine = TamisEngine.build(table, TamisOptions(merge="inline"))
+    pairs, width = 512, np.tile(np.arange(2, dtype=np.int32), 512)
+    keys = number_keys(np.tile([1, 3], pairs).astype(float))  # the second value fails every range
+    events = from_pairs(pairs, np.repeat(np.arange(pairs), 2), width, keys, np.full(2 * pairs, -1))
+    for _ in range(64):
+        assert not len(engine.match(events).ids)
+    assert engine.merges <= 1
+
+
+def test_single_events_alone_and_in_a_batch_are_the_same():
+    rng, names = np.random.default_rng(6), dictionary()
+    table, events = random_table(rng, 3000, names, width=3), random_events(rng, 60, repeats=False)
+    engine = TamisEngine.build(table, TamisOptions(merge="never"))
+    engine.insert(table_with_owners(random_table(rng, 200, names, width=3), 3000))
+    engine.remove(np.arange(0, 3000, 7, dtype=np.int32))
+    whole = engine.match(events)
+    for e in range(len(events)):
+        assert sorted(engine.match(events.slice(e, e + 1)).ids) == sorted(whole.of(e))
+        one = events.slice(e, e + 1)
+        pairs = SinglePairs([], one.keys.tolist(), one.attrs.tolist())
+        assert sorted(engine.match_single(pairs) or []) == sorted(whole.of(e))
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_the_old_index(tmp_path):
+    child = subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "index")], capture_output=True, text=True)
+    assert child.stdout.splitlines() == ["saved", "refused"], child.stderr
+    assert len(list((tmp_path / "index").iterdir())) == 3, "nothing is left of the attempt"
+    assert TamisEngine.open(tmp_path / "index").stats().subscriptions == 300
+
+
+FULL = """
+import resource, sys, numpy as np
+from tests.unit.engines.test_tamis import dictionary, random_table
+from tamis.engines.tamis import TamisEngine, TamisOptions
+from tamis.errors import StorageError
+tables = [random_table(np.random.default_rng(seed), count, dictionary()) for seed, count in ((1, 300), (2, 400))]
+engines = [TamisEngine.build(table, TamisOptions()) for table in tables]
+engines[0].save(sys.argv[1])
+print("saved")
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    engines[1].save(sys.argv[1])
+except StorageError as problem:
+    assert sys.argv[1] in str(problem), problem
+    print("refused")
+"""
 
 
 def test_a_damaged_or_foreign_index_is_refused(tmp_path):

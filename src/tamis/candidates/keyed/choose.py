@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.hashing import pair_bucket
+from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
 from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, mass
@@ -24,10 +24,13 @@ LEVELS, FINEST = 3, 2
 """Cells come in up to three sizes, each a quarter of the one before and none smaller than 2^FINEST codes."""
 SPREAD = 8
 """A set of at most this many values may be filed under each of them."""
-ROW_COST, PROBE_COST, CELL_COST = 15.0, 5.0, 2.0
+ROW_COST, PROBE_COST, CELL_COST = 15.0, 10.0, 3.0
 """Nanoseconds to reject a candidate, to look up a pair, and to look up a cell; only their ratios matter."""
 CELLS_ALLOWED = 8
 """Beside the bits of the classes of pairs: cells may be used."""
+COMPANY = 1.25
+"""Of equalities nearly as unlikely as the least likely, up to this factor, the one that most conjunctions name is taken:
+large clusters of similar conjunctions can be tested together."""
 TRIED = 20_000
 """Conjunctions on which the ways to choose keys are compared."""
 
@@ -39,7 +42,8 @@ class Keys(NamedTuple):
     of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit each;
     paired uint8[s]: whether the attribute occurs in pairs; paired_values uint8[clusters up to the pairs, or 0]: whether the
     value does. plan int64[3]: the first cluster of pairs, the bits of their hash, the classes of pairs in use (bit k: pairs
-    with k values).
+    with k values). filter uint8[2^bits, or 0]: a byte per cluster of pairs, in which three further bits of a pair's hash
+    choose the bit that is set, so that nearly all pairs nobody asks for are dismissed by one load.
     """
 
     values: Int32Array
@@ -49,6 +53,7 @@ class Keys(NamedTuple):
     paired: NDArray[np.uint8]
     paired_values: NDArray[np.uint8]
     plan: Int64Array
+    filter: NDArray[np.uint8]
 
 
 class Choice(NamedTuple):
@@ -103,10 +108,14 @@ def choose(
     below: Float64Array,
     set_starts: Int64Array,
     set_codes: Int32Array,
+    named: Int32Array,
     allowed: int,
     step: int,
 ) -> Choice:
-    """The cheapest key of every step-th conjunction; `allowed`: a bit per class of pairs, and CELLS_ALLOWED."""
+    """The cheapest key of every step-th conjunction; `allowed`: a bit per class of pairs, and CELLS_ALLOWED.
+
+    named int32, like `below`: how many equalities name a code.
+    """
     offsets, slots, ops, lo, hi = coded.offsets, coded.slots, coded.ops, coded.lo, coded.hi
     rows = len(coded.owners)
     kind, cost = np.zeros(rows, np.uint8), np.zeros(rows, np.float64)
@@ -142,15 +151,33 @@ def choose(
                 one, one_p, one_value = p, paired_p, value
             elif paired_p < other_p:
                 other, other_p, other_value = p, paired_p, value
+        if kind_chosen == VALUE:
+            most, limit = 0, COMPANY * best
+            for p in range(offsets[c], offsets[c + 1]):
+                if (ops[p] == IN or ops[p] == ALL) and lo[p] == hi[p]:
+                    at = bound_starts[slots[p]] + 3 * slots[p]
+                    probability = presence[slots[p]] * mass(below, at, lo[p], hi[p])
+                    if probability <= limit and named[at + lo[p]] > most:
+                        most, chosen, best = named[at + lo[p]], p, probability
         kind[c], first[c], cost[c] = kind_chosen, chosen, best
         if other >= 0 and one_p * other_p < best and allowed >> (one_value + other_value) & 1:
             kind[c], first[c], second[c], cost[c] = PAIR, one, other, one_p * other_p
     return Choice(kind, first, second, cost)
 
 
+@leaf
+def count_equalities(coded: Coded, bound_starts: Int64Array, named: Int32Array) -> None:
+    """Add to `named` (see `choose`) the equalities of all conjunctions."""
+    for p in range(len(coded.slots)):
+        if (coded.ops[p] == IN or coded.ops[p] == ALL) and coded.lo[p] == coded.hi[p]:
+            named[bound_starts[coded.slots[p]] + 3 * coded.slots[p] + coded.lo[p]] += 1
+
+
 def best_keys(coded: Coded, ranks: Ranks, weights: Weights, sets: tuple[Int64Array, Int32Array]) -> tuple[Choice, int]:
     """The key of every conjunction, and what is allowed: the classes of pairs and cells that pay for their look-ups."""
-    columns = (coded, ranks.starts, weights.presence, weights.below, *sets)
+    named = np.zeros(len(weights.below), np.int32)
+    count_equalities(coded, ranks.starts, named)
+    columns = (coded, ranks.starts, weights.presence, weights.below, *sets, named)
     step = max(1, len(coded.owners) // TRIED)
     n = weights.pairs
     lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
@@ -220,8 +247,18 @@ def fill(
         else:
             one = pair_atom(coded, keys, p)
             other = pair_atom(coded, keys, choice.second[c])
-            clusters[n] = keys.plan[0] + pair_bucket(one, other, keys.plan[1])
+            bucket, bit = pair_place(one, other, keys.plan[1])
+            clusters[n] = keys.plan[0] + bucket
+            keys.filter[bucket] |= np.uint8(1 << bit)
         n += 1
+
+
+@leaf
+def pair_place(one: int, other: int, bits: int) -> tuple[int, int]:
+    """The cluster of a pair among those of pairs, and its bit in the filter."""
+    mixed = pair_hash(one, other)
+    bucket, bit = mixed >> np.uint64(64 - bits), (mixed >> np.uint64(61 - bits)) & np.uint64(7)
+    return np.int64(bucket), np.int64(bit)  # type: ignore[return-value]
 
 
 @leaf
@@ -265,5 +302,6 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int) -> tuple
         np.zeros(slots, np.uint8),
         np.zeros(end if allowed & 6 else 0, np.uint8),
         np.array([end, bits, allowed & 7 if pairs else 0], np.int64),
+        np.zeros(1 << bits if pairs else 0, np.uint8),
     )
     return keys, end + (1 << bits if pairs else 0)

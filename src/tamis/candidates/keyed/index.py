@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.csr import grouped
-from tamis.arrays.handle import view_int32, view_int64, view_uint8, view_uint16, view_uint32
+from tamis.arrays.handle import view_float64, view_int32, view_int64, view_uint8, view_uint16, view_uint32
 from tamis.arrays.jit import leaf
 from tamis.candidates.keyed.choose import KINDS, Keys, assign, best_keys, key_space
 from tamis.candidates.keyed.coded import Coded, code_table
@@ -15,6 +15,7 @@ from tamis.candidates.keyed.weights import Float64Array, likelihood, weigh
 from tamis.candidates.keyed.write import write_clusters
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.predicates.jumps import Jumps, jump_tables
 from tamis.predicates.ranks import Ranks, rank_table
 
 
@@ -25,6 +26,7 @@ class Index(NamedTuple):
     """
 
     ranks: Ranks
+    jumps: Jumps
     keys: Keys
     set_starts: Int64Array
     set_codes: Int32Array
@@ -71,7 +73,7 @@ def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE) -> Built:
     rest = ~narrow
     large = write_clusters(*columns, rest, slots, np.zeros(0, np.uint32)) if rest.any() else empty_clusters()
     shared = np.array([coded.shared.any() or len(filed) > len(coded.owners)], np.uint8)
-    index = Index(ranks, keys, *sets, shared, on_lines(small), on_lines(large))
+    index = Index(ranks, jump_tables(ranks.starts, ranks.bounds), keys, *sets, shared, on_lines(small), on_lines(large))
     counts = np.bincount(choice.kind, minlength=len(KINDS))
     return Built(index, dict(zip(KINDS, counts.tolist(), strict=True)), float(choice.cost.sum()))
 
@@ -81,22 +83,23 @@ def index_view(handle: Int64Array) -> Index:
     """The index behind the handle of its arrays (`handle_of(arrays_of(index).values())`)."""
     return Index(
         Ranks(view_int32(handle, 0), view_int32(handle, 1), view_int64(handle, 2), view_int64(handle, 3)),
+        Jumps(view_float64(handle, 4), view_float64(handle, 5), view_uint8(handle, 6), view_uint32(handle, 7)),
         Keys(
-            view_int32(handle, 4), view_int32(handle, 5), view_uint8(handle, 6), view_uint8(handle, 7),
-            view_uint8(handle, 8), view_uint8(handle, 9), view_int64(handle, 10),
+            view_int32(handle, 8), view_int32(handle, 9), view_uint8(handle, 10), view_uint8(handle, 11),
+            view_uint8(handle, 12), view_uint8(handle, 13), view_int64(handle, 14), view_uint8(handle, 15),
         ),
-        view_int64(handle, 11),
-        view_int32(handle, 12),
-        view_uint8(handle, 13),
+        view_int64(handle, 16),
+        view_int32(handle, 17),
+        view_uint8(handle, 18),
         Clusters(
-            view_uint32(handle, 14), view_uint16(handle, 15), view_uint32(handle, 16), view_uint32(handle, 17),
-            view_int32(handle, 18), view_int32(handle, 19), view_uint32(handle, 20), view_uint8(handle, 21),
-            view_uint16(handle, 22),
+            view_uint32(handle, 19), view_uint16(handle, 20), view_uint32(handle, 21), view_uint32(handle, 22),
+            view_int32(handle, 23), view_int32(handle, 24), view_uint32(handle, 25), view_uint8(handle, 26),
+            view_uint16(handle, 27),
         ),
         Clusters(
-            view_uint32(handle, 23), view_uint32(handle, 24), view_uint32(handle, 25), view_uint32(handle, 26),
-            view_int32(handle, 27), view_int32(handle, 28), view_uint32(handle, 29), view_uint8(handle, 30),
-            view_uint32(handle, 31),
+            view_uint32(handle, 28), view_uint32(handle, 29), view_uint32(handle, 30), view_uint32(handle, 31),
+            view_int32(handle, 32), view_int32(handle, 33), view_uint32(handle, 34), view_uint8(handle, 35),
+            view_uint32(handle, 36),
         ),
     )  # fmt: skip
 

@@ -17,14 +17,15 @@ from tamis.candidates.keyed.probe import most_hits, probe, probe_several
 from tamis.candidates.keyed.several import verify_several
 from tamis.candidates.keyed.verify import UInt32Array, verify_blocks, verify_records
 from tamis.encoding.keys import Int32Array, Int64Array
-from tamis.predicates.ranks import rank
+from tamis.predicates.jumps import code_of
 
 SLOTWISE = 1024
 """Pairs from which a batch is translated slot by slot."""
 
 
 class Scratch(NamedTuple):
-    """Memory for the events of one call: see `probe` for atoms, seen and hits; counters int64[2]: candidates, clusters hit."""
+    """Memory for the events of one call: see `probe` for atoms, seen and hits; counters int64[3]: candidates, clusters
+    hit, bytes of clusters read."""
 
     atoms: Int64Array
     seen: Int64Array
@@ -56,13 +57,13 @@ def rank_all(
     handle: Int64Array, attrs: Int32Array, keys: Int64Array, order: Int32Array, slots: Int32Array, codes: UInt32Array
 ) -> None:
     """Fill slots and codes of all pairs, in the given order."""
-    ranks = index_view(handle).ranks
-    slot_of, bound_starts, bounds = ranks.slots, ranks.starts, ranks.bounds
+    index = index_view(handle)
+    slot_of, bound_starts, bounds, jumps = index.ranks.slots, index.ranks.starts, index.ranks.bounds, index.jumps
     for k in range(len(order)):
         i = order[k]
         s = slot_of[attrs[i]] if attrs[i] < len(slot_of) else -1
         slots[i] = s
-        codes[i] = rank(bounds, bound_starts[s], bound_starts[s + 1], keys[i]) if s >= 0 else 0
+        codes[i] = code_of(jumps, bounds, bound_starts[s], bound_starts[s + 1], s, keys[i]) if s >= 0 else 0
 
 
 @leaf
@@ -92,13 +93,14 @@ def verify_hits(
     low = (1 << half) - 1
     for h in range(count):
         at, stop = hits[2 * h], hits[2 * h + 1]
+        counters[2] += (stop - at) * records.itemsize
         if records[at] == low:
             first = records[at + 1] | records[at + 2] << 16
             blocks = records[at + 3] | records[at + 4] << 16
             counters[0] += 32 * blocks
             n = verify_blocks(
                 first, first + blocks, clusters.block_columns, clusters.block_live, clusters.block_owners,
-                clusters.column_slots, clusters.columns, event, out, n,
+                clusters.column_slots, clusters.columns, event, out, n, counters,
             )  # fmt: skip
             at += BLOCK_RECORD
             if n < 0:
@@ -213,7 +215,7 @@ def match_index(
     """Owners of the conjunctions of the index behind `handle` that hold for the events order[0], order[1], …
 
     slots, codes: see `translate`; event uint32[slots]: zero scratch, zero again on return; guess: matches to make room for.
-    Returns offsets int64[k+1] and ids int32 in that order, and counters int64[2] (candidates, clusters hit).
+    Returns offsets int64[k+1] and ids int32 in that order, and counters as in `Scratch`.
     """
     longest = 0
     for e in order:
@@ -227,7 +229,7 @@ def match_index(
         np.zeros(places + 1, np.int64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
     )
     offsets = np.zeros(len(order) + 1, np.int64)
     out, k = np.empty(max(guess, 256), np.int32), 0

@@ -2,10 +2,9 @@
 
 from numpy.typing import NDArray
 
-from tamis.arrays.hashing import pair_bucket
 from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
-from tamis.candidates.keyed.choose import LEVELS, Keys, cell_number
+from tamis.candidates.keyed.choose import LEVELS, Keys, cell_number, pair_place
 from tamis.candidates.keyed.layout import Item
 from tamis.candidates.keyed.verify import UInt32Array
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -70,7 +69,7 @@ def probe(
                     cell = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, codes[i])
                     n = hit(cell, starts, records, hits, n)
     if classes:
-        n = probe_pairs(atoms, count, keys.plan, starts, records, hits, n, seen)
+        n = probe_pairs(atoms, count, keys, starts, records, hits, n, seen)
     return n
 
 
@@ -78,7 +77,7 @@ def probe(
 def probe_pairs(
     atoms: Int64Array,
     count: int,
-    plan: Int64Array,
+    keys: Keys,
     starts: UInt32Array,
     records: NDArray[Item],
     hits: Int64Array,
@@ -87,10 +86,10 @@ def probe_pairs(
 ) -> int:
     """The clusters of all pairs of atoms (values negated) of a class in use, appended to `hits`; returns their number.
 
-    Two pairs may share a bucket, so what was hit is remembered in `seen`, a hash table of a power of two items, more than
-    twice the pairs, whose last item numbers the events.
+    Pairs that the filter has not are dismissed at once. Two pairs may share a bucket, so what was hit is remembered in
+    `seen`, a hash table of a power of two items, more than twice the pairs, whose last item numbers the events.
     """
-    places = len(seen) - 2
+    plan, places = keys.plan, len(seen) - 2
     seen[-1] += 1
     stamp = seen[-1] << 32
     for i in range(count):
@@ -98,7 +97,10 @@ def probe_pairs(
             group = (atoms[i] < 0) + (atoms[j] < 0)
             if plan[2] >> group & 1 == 0:
                 continue
-            cluster = plan[0] + pair_bucket(abs(atoms[i]), abs(atoms[j]), plan[1])
+            bucket, bit = pair_place(abs(atoms[i]), abs(atoms[j]), plan[1])
+            if keys.filter[bucket] >> bit & 1 == 0:
+                continue
+            cluster = plan[0] + bucket
             start, stop = starts[cluster], starts[cluster + 1]
             if start == stop:
                 continue
@@ -168,4 +170,4 @@ def probe_several(
         i = end
     if 2 * n + 2 + count * count > len(hits):
         return -1
-    return probe_pairs(atoms, count, keys.plan, starts, records, hits, n, seen) if classes else n
+    return probe_pairs(atoms, count, keys, starts, records, hits, n, seen) if classes else n

@@ -20,6 +20,13 @@ class Sampler:
     def __len__(self) -> int:
         return sum(part.events for part in self.ring)
 
+    def due(self) -> bool:
+        """Whether a single event that passes should be looked at: one in SHARE."""
+        if self.seen % SHARE == SHARE - 1:
+            return True
+        self.seen += 1
+        return False
+
     def look_at(self, events: EventBatch) -> None:
         """Take some of a batch's events into the sample; of single events, one in SHARE."""
         self.seen += 1

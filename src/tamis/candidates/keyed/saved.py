@@ -11,10 +11,11 @@ from tamis.candidates.keyed.choose import Keys
 from tamis.candidates.keyed.index import Built, Index, arrays_of
 from tamis.candidates.keyed.layout import Clusters
 from tamis.errors import StorageError
+from tamis.predicates.jumps import Jumps
 from tamis.predicates.ranks import Ranks
 
 KIND = "index"
-PARTS: dict[str, Any] = {"ranks": Ranks, "keys": Keys, "narrow": Clusters, "wide": Clusters}
+PARTS: dict[str, Any] = {"ranks": Ranks, "jumps": Jumps, "keys": Keys, "narrow": Clusters, "wide": Clusters}
 
 
 def save_index(

@@ -18,6 +18,10 @@ PRIOR = 64.0
 """Events' worth of belief in the guess from the constants when there is a sample."""
 
 
+USUAL_PAIRS = 15
+"""Attributes an event is taken to carry at least as long as none was seen."""
+
+
 class Weights(NamedTuple):
     """presence float64[s]: P(event has slot); P(code in [lo, hi] | present) = below[at + hi + 1] - below[at + lo],
     where slot s starts at = bound_starts[s] + 3 s. `pairs`: attributes an event carries on average."""
@@ -36,7 +40,8 @@ def weigh(coded: Coded, ranks: Ranks, count: int, attrs: Int32Array, keys: Int64
     below = np.zeros(len(ranks.bounds) + 3 * slots)
     spread(ranks.slots, ranks.starts, ranks.bounds, attrs, keys, counts, below)
     presence = (counts + PRIOR * guess) / (count + PRIOR) if count else guess
-    return Weights(np.clip(presence, 1e-6, 1.0), below, float(presence.sum()))
+    pairs = float(presence.sum())
+    return Weights(np.clip(presence, 1e-6, 1.0), below, pairs if count else max(pairs, min(USUAL_PAIRS, slots)))
 
 
 @kernel

@@ -15,7 +15,9 @@ from tamis.encoding.subscriptions import ALL, IN, IN_SET, MISSING
 
 FEWEST, WIDEST = 12, 48
 """Rows a cluster needs before blocks are tried, and columns a block may have."""
-SPARE = 1.6
+RARE = 64
+"""An attribute that fewer than one row in so many has, or only one, keeps its row out of the block of the others."""
+SPARE = 1.75
 """How many times the bytes of records a block may take: it is read many times faster."""
 COLUMN_OPS = 4
 
@@ -116,8 +118,12 @@ def fits_block(kind: int, first: int, last: int, proven: int, slots: Int32Array,
 @kernel
 def by_similarity(
     rows: Int32Array, offsets: Int64Array, proven: Int32Array, slots: Int32Array, lo: Int32Array, popularity: Int32Array
-) -> Int32Array:
-    """The rows ordered so that neighbours have similar attributes, then similar lows; `popularity` is zero scratch."""
+) -> tuple[Int32Array, int]:
+    """The rows ordered so that neighbours have similar attributes, then similar lows; `popularity` is zero scratch.
+
+    Rows with an attribute that hardly any other has would widen the block of all; they come last, and how many come before
+    is returned too.
+    """
     seen = np.empty(64, np.int32)
     count = 0
     for c in rows:
@@ -129,6 +135,10 @@ def by_similarity(
                     count += 1
                 popularity[slots[p]] += 1
     seen = seen[:count]
+    odd, few = np.zeros(len(rows), np.bool_), max(2, len(rows) // RARE)
+    for i in range(len(rows)):
+        for p in range(offsets[rows[i]], offsets[rows[i] + 1]):
+            odd[i] |= p != proven[rows[i]] and popularity[slots[p]] < few
     ranked = np.argsort(popularity[seen], kind="mergesort")
     popularity[seen] = -1
     for k in range(min(62, count)):
@@ -143,8 +153,13 @@ def by_similarity(
                 if bit > highest:
                     highest, low[i] = bit, lo[p]
     popularity[seen] = 0
+    alike = len(rows)
+    for i in range(len(rows)):
+        if odd[i]:
+            signature[i] |= np.int64(1) << 62
+            alike -= 1
     order = np.argsort(low, kind="mergesort")
-    return rows[order[np.argsort(signature[order], kind="mergesort")]]
+    return rows[order[np.argsort(signature[order], kind="mergesort")]], alike
 
 
 @kernel
@@ -204,10 +219,11 @@ def write_clusters(
                     fit += 1
         first_block, done = blocks, 0
         if fit >= FEWEST:
-            members[:fit] = by_similarity(members[:fit], offsets, proven, slots, lo, popularity)
+            similar, alike = by_similarity(members[:fit], offsets, proven, slots, lo, popularity)
+            members[:fit] = similar
             kept = 0
             while done < fit:
-                lanes, width, cells, narrow_bytes = min(LANES, fit - done), 0, 0, 0
+                lanes, width, narrow_bytes = min(LANES, (alike if done < alike else fit) - done), 0, 0
                 for i in range(done, done + lanes):
                     c = members[i]
                     narrow_bytes += record_length(offsets[c + 1] - offsets[c])
@@ -222,7 +238,6 @@ def write_clusters(
                             width += 1
                         if width <= WIDEST:
                             weight[column_of[column]] += likely[p] - 1.0
-                        cells += 1
                 worth = width <= WIDEST and 2 * LANES * width + LANES <= SPARE * narrow_bytes
                 if not worth:
                     for j in range(min(width, WIDEST)):

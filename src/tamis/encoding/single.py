@@ -1,0 +1,73 @@
+"""One event the short way: from a user's mapping straight to the pairs of known attributes, without a batch.
+
+It says no to everything that wants a second look, be it right or wrong (nesting, lists, nulls, declared types, text beyond
+ASCII that no filter names), so that `model.event.normalise` and `encode_events` stay the judges of what an event means.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tamis.encoding.dictionary import Dictionary
+from tamis.encoding.keys import FALSE, TRUE, UNKNOWN_STRING
+from tamis.model.values import INT64_MAX, INT64_MIN, Scalar
+
+Derive = Callable[[int, Scalar], list[tuple[int, int]]]
+
+
+class SinglePairs(NamedTuple):
+    """The pairs of one event with one value per attribute: `numbers` as they are, then ready `keys`; `attrs` of both in turn.
+
+    Numbers of 2^53 and more, and those that are not finite, are for the engine to refuse.
+    """
+
+    numbers: list[float]
+    keys: list[int]
+    attrs: list[int]
+
+
+def single_pairs(event: dict[str, Any], dictionary: Dictionary, derive: Derive) -> SinglePairs | None:
+    """The pairs of an event, or None when it wants the long way; `derive` gives the derived pairs of a value."""
+    numbers: list[float] = []
+    keys: list[int] = []
+    number_attrs: list[int] = []
+    key_attrs: list[int] = []
+    find, strings, derived = dictionary.ids.get, dictionary.strings, dictionary.by_base
+    for name, value in event.items():
+        attribute, kind = find(name), value.__class__
+        if attribute is None:
+            if not ordinary(name, value):
+                return None
+            continue
+        if kind is int or kind is float:
+            numbers.append(value)
+            number_attrs.append(attribute)
+        elif kind is str:
+            number = strings.get(value, 0)
+            if number == 0 and not value.isascii():
+                return None
+            keys.append(UNKNOWN_STRING + number)
+            key_attrs.append(attribute)
+        elif kind is bool:
+            keys.append(TRUE if value else FALSE)
+            key_attrs.append(attribute)
+        else:
+            return None
+        if attribute in derived:
+            if kind is float and not abs(value) <= INT64_MAX:
+                return None
+            for other, key in derive(attribute, value):
+                keys.append(key)
+                key_attrs.append(other)
+    return SinglePairs(numbers, keys, number_attrs + key_attrs)
+
+
+def ordinary(name: Any, value: Any) -> bool:
+    """Whether a pair that no filter asks about is well-formed at first sight."""
+    if name.__class__ is not str or not name.isascii() or not name:
+        return False
+    kind = value.__class__
+    if kind is int:
+        return bool(INT64_MIN <= value <= INT64_MAX)
+    if kind is float:
+        return bool(value - value == 0.0)
+    return kind is bool or (kind is str and value.isascii())
