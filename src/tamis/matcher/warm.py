@@ -17,7 +17,13 @@ from tamis.matcher.matcher import Matcher
 
 WIDE = 70_000
 """Constants of an attribute that are too many for 16-bit codes."""
-FILTERS = ("kind = 1 and size > 5", "kind in (1, 2) or name = 'a'", "name starts with 'a'", "missing(size)", "not (kind = 3)")
+FILTERS = (
+    "kind = 1 and size > 5",
+    "kind in (1, 2) or name = 'a'",
+    "name starts with 'a'",
+    "missing(size)",
+    "not (kind = 3)",
+)
 EVENTS: tuple[dict[str, Any], ...] = ({"kind": 1, "size": 7, "name": "a"}, {"kind": [1, 2], "name": "b"}, {})
 DONE = CACHE_DIR / "warm"
 
