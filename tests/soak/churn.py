@@ -69,7 +69,8 @@ class Churn:
         rng = np.random.default_rng(seed)
         while time.monotonic() < deadline and not self.problems:
             which, first = int(rng.integers(0, 2)), int(rng.integers(0, 64))
-            batch = self.batches[which].slice(first, min(64, first + int(rng.choice([1, rng.integers(1, 48)]))))
+            count = 1 if rng.random() < 0.5 else int(rng.integers(1, 48))
+            batch = self.batches[which].slice(first, min(64, first + count))
             with self.guard:
                 before, live = self.step, self.live.copy()
             found = self.engine.match(batch)

@@ -65,7 +65,8 @@ def test_no_id_is_named_after_its_successor_while_others_change():
     matcher = Matcher()
     matcher.subscribe_many((f"even {i}", "kind = 0") for i in range(50))
     matcher.match({"kind": 0})
-    stop, wrong = threading.Event(), []
+    stop = threading.Event()
+    wrong: list[object] = []
 
     def read():
         while not stop.is_set():
