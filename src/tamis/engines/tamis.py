@@ -5,6 +5,7 @@ owners, and what they did is visible to the next match. When the delta has grown
 index from the present one and the delta, under the keys that suit the events seen lately, and swaps the state.
 """
 
+import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -146,7 +147,7 @@ class TamisEngine:
         frame = self._frame(base, count)
         try:
             frame.pack(pairs)
-        except OverflowError:  # an integer beyond all floats
+        except (OverflowError, struct.error):  # an integer beyond all floats
             return None
         made = match_packed(base.handle, base.gone, frame.handle, count, len(pairs.numbers))
         if made == REFUSED:

@@ -10,7 +10,7 @@ from tamis import Matcher
 from tamis.errors import EventError
 
 FILTERS = [
-    "a = 1", "a > 10", "a between 3 and 7 and b = 'x'", "b starts with 'x'", "b contains nocase 'Y'", "not (a = 1)",
+    "a = 1", "a > 10", "a between 3 and 7 and b = 'x'", "b starts with 'x'", "b contains 'Y' nocase", "not (a = 1)",
     "missing(c)", "exists(c) and a != 5", "c = true", "b in ('x', 'yy', 'zzz')", "a = 9007199254740993", "b > 'm'",
     "a < -0.5", "a = 0 or a = 0 and b = 'x'", "d.e = 3", "a >= 9007199254740992",
 ]  # fmt: skip
