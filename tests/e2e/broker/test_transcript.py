@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,13 +50,31 @@ tamis() {{ exec "{sys.executable}" -m tamis "$@" --port {port} --engine scan; }}
 trap 'kill -INT $!; wait $! || true' EXIT
 """
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        ["bash", "-c", ours + re.sub(r"^(curl [^#\n]*).*$", r"\1; echo", script, flags=re.MULTILINE)],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    transcript = ours + re.sub(r"^(curl [^#\n]*).*$", r"\1; echo", script, flags=re.MULTILINE)
+    try:
+        done = run_script(transcript, tmp_path / "first", environment)
+    except subprocess.TimeoutExpired:  # compiled for too long beside other tests; the kernels are there now
+        done = run_script(transcript, tmp_path / "second", environment)
     assert done.returncode == 0, done.stderr
     ready, _, published, page = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
     assert (ready["status"], published["matched"]) == ("ready", 1)
     assert [n["event"] for n in page["notifications"]] == [{"item": "camera", "price": 199}]
     told = [json.loads(line)["message"] for line in done.stderr.splitlines() if line.startswith("{")]
     assert told[-1] == "stopped"
+
+
+def run_script(script: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """A script run in a new directory; with everything it started, it is ended after four minutes."""
+    place.mkdir()
+    pipe = subprocess.PIPE
+    command = ["bash", "-c", script]
+    shell = subprocess.Popen(
+        command, cwd=place, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
+    try:
+        out, err = shell.communicate(timeout=240)
+    except subprocess.TimeoutExpired:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.communicate()
+        raise
+    return subprocess.CompletedProcess(command, shell.returncode, out, err)
