@@ -1,7 +1,8 @@
 """The `@kernel` decorator and its form for inner loops, `@leaf`: Numba in nopython mode, without the GIL, cached on disk.
 
-Numba's own disk cache watches the file of the kernel it compiled and nothing else, so an edited callee in another file
-would go unnoticed. The cache directory is therefore named after a hash of every file that may hold kernels.
+Numba's own disk cache watches the file of the kernel it compiled and nothing else, so an edited callee or constant in
+another file would go unnoticed. Kernels are therefore kept in a directory named after a hash of their file and of every
+file of the package that it imports, directly or not: an edit compiles what may depend on it, and nothing else.
 `TAMIS_CACHE_DIR` moves the cache; `TAMIS_BOUNDSCHECK=1` compiles with bounds checks (tests do), in a cache of its own.
 The first compilation of a process is told to the logger `tamis.kernels`, which the command line shows.
 """
@@ -9,7 +10,9 @@ The first compilation of a process is told to the logger `tamis.kernels`, which 
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -27,18 +30,35 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PACKAGE = Path(__file__).resolve().parent.parent
-KERNEL_ROOMS = ("arrays", "predicates", "candidates", "engines")
 BOUNDSCHECK = os.environ.get("TAMIS_BOUNDSCHECK") == "1"
+IMPORT = re.compile(rf"^[ \t]*(?:from|import)\s+{PACKAGE.name}\.([\w.]+)", re.MULTILINE)
 
 
-def source_hash() -> str:
-    """A short digest of all files that may hold kernels."""
-    digest = hashlib.blake2b(digest_size=8)
-    for room in KERNEL_ROOMS:
-        for file in sorted((PACKAGE / room).rglob("*.py")):
-            digest.update(str(file.relative_to(PACKAGE)).encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
+@cache
+def imported(file: Path) -> frozenset[Path]:
+    """The files of this package that a file imports by name; of a package within it, all of them."""
+    found: set[Path] = set()
+    for name in IMPORT.findall(file.read_text(encoding="utf-8")):
+        place = PACKAGE.joinpath(*name.split("."))
+        found.update(place.glob("*.py") if place.is_dir() else place.parent.glob(f"{place.name}.py"))
+    return frozenset(found)
+
+
+@cache
+def digest(file: Path) -> bytes:
+    """The digest of one file."""
+    return hashlib.blake2b(file.read_bytes(), digest_size=8).digest()
+
+
+@cache
+def source_hash(file: Path) -> str:
+    """A short digest of a file and all it imports of this package, directly or not."""
+    reached, open_ = {file}, [file]
+    while open_:
+        new = imported(open_.pop()) - reached
+        reached |= new
+        open_ += new
+    return hashlib.blake2b(b"".join(sorted(map(digest, reached))), digest_size=8).hexdigest()
 
 
 def cache_root() -> Path:
@@ -47,7 +67,9 @@ def cache_root() -> Path:
     return Path(os.environ.get("TAMIS_CACHE_DIR", default))
 
 
-CACHE_DIR = cache_root() / f"{source_hash()}{'-checked' if BOUNDSCHECK else ''}"
+def cache_of(file: Path) -> Path:
+    """Where the compiled kernels of a file are kept."""
+    return cache_root() / f"{source_hash(file)}{'-checked' if BOUNDSCHECK else ''}"
 
 
 class Announcer(events.Listener):  # type: ignore[misc]
@@ -56,7 +78,7 @@ class Announcer(events.Listener):  # type: ignore[misc]
     def on_start(self, event: object) -> None:
         """Tell, and never again."""
         events.unregister("numba:compile", self)
-        logging.getLogger("tamis.kernels").info("compiling kernels, once; later starts load them from %s", CACHE_DIR)
+        logging.getLogger("tamis.kernels").info("compiling kernels, once; later starts load them from %s", cache_root())
 
     def on_end(self, event: object) -> None:
         """Nothing to tell."""
@@ -81,7 +103,8 @@ def leaf(function: Callable[P, R]) -> Callable[P, R]:
 
 def compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     """Numba's compiler with the settings all kernels share."""
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_DIR)
+    file = Path(function.__code__.co_filename)
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(cache_of(file))
     try:
         compile_ = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=BOUNDSCHECK, **options)
         return cast("Callable[P, R]", compile_(function))

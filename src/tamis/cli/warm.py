@@ -12,9 +12,9 @@ def warm() -> None:
     Example:
       tamis warm
     """
-    from tamis.arrays.jit import CACHE_DIR
+    from tamis.arrays.jit import cache_root
     from tamis.matcher.warm import warm as compile_all
 
     started = time.perf_counter()
     compile_all(lambda text: typer.echo(f"tamis: {text}", err=True))
-    typer.echo(f"tamis: kernels are ready in {CACHE_DIR} ({time.perf_counter() - started:.1f} s)", err=True)
+    typer.echo(f"tamis: kernels are ready in {cache_root()} ({time.perf_counter() - started:.1f} s)", err=True)

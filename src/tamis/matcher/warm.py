@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.arrays.jit import CACHE_DIR
+from tamis.arrays.jit import cache_of
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import from_pairs
 from tamis.encoding.keys import number_keys
@@ -25,7 +25,7 @@ FILTERS = (
     "not (kind = 3)",
 )
 EVENTS: tuple[dict[str, Any], ...] = ({"kind": 1, "size": 7, "name": "a"}, {"kind": [1, 2], "name": "b"}, {})
-DONE = CACHE_DIR / "warm"
+DONE = cache_of(Path(__file__)) / "warm"
 
 
 def is_warm() -> bool:

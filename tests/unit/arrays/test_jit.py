@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.arrays import jit
 from tamis.arrays.buffer import grown
 from tamis.arrays.jit import PACKAGE, kernel, leaf
 
@@ -42,6 +44,29 @@ def test_an_edited_callee_is_compiled_again(tmp_path):
     assert run(tmp_path) == "2"
     (tmp_path / "tamis/arrays/callee.py").write_text(CALLEE.format(10))
     assert run(tmp_path) == "11"
+
+
+def test_the_hash_covers_what_is_imported_and_nothing_else(tmp_path):
+    def hashed() -> str:
+        for memory in (jit.imported, jit.digest, jit.source_hash):
+            memory.cache_clear()
+        return jit.source_hash(file)
+
+    file, package, below = tmp_path / "a.py", tmp_path / "room", tmp_path / "room" / "b.py"
+    package.mkdir()
+    other = tmp_path / "c.py"
+    for place in (package / "__init__.py", below, other):
+        place.write_text("")
+    file.write_text("def f():\n    from tamis.room import b\n")
+    with patch.object(jit, "PACKAGE", tmp_path):
+        first = hashed()
+        other.write_text("x = 1")
+        assert hashed() == first
+        below.write_text("from tamis.c import x")
+        second = hashed()
+        assert second != first
+        other.write_text("x = 2")
+        assert hashed() not in (first, second)
 
 
 def test_grown_keeps_content():
