@@ -1,10 +1,11 @@
 """A real broker on loopback for tests: uvicorn in a thread of this process, so that tests may reach into it."""
 
+import random
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,21 +32,22 @@ class Running:
 
 
 def free_port() -> int:
-    """A port nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody uses now, and that the system gives to nobody who does not ask for it by number: whatever starts until a
+    broker listens there, Spark or a database, would otherwise be taken for the broker now and then."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def await_ready(url: str, seconds: float = 60) -> None:
     """Wait until a broker accepts changes."""
     until = time.monotonic() + seconds
     while True:
-        try:
+        with suppress(httpx.HTTPError):
             if httpx.get(f"{url}/readyz", trust_env=False).status_code == 200:
                 return
-        except httpx.HTTPError:
-            pass
         if time.monotonic() > until:
             raise TimeoutError("the broker does not get ready")
         time.sleep(0.02)
