@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.jit import leaf
+from tamis.arrays.numbers import give_number, take_number
 
 NODES, FREE, LIVE = range(3)
 
@@ -51,13 +52,7 @@ def has_room(t: IntervalTrees, nodes: int) -> bool:
 @leaf
 def new_node(t: IntervalTrees, parent: int) -> int:
     """A node that keeps nothing."""
-    node = int(t.top[FREE])
-    if node >= 0:
-        t.top[FREE] = t.left[node]
-    else:
-        node = int(t.top[NODES])
-        t.top[NODES] += 1
-    t.top[LIVE] += 1
+    node = take_number(t.top, NODES, t.left)
     t.left[node] = t.right[node] = t.item[node] = -1
     t.parent[node] = parent
     return node
@@ -111,9 +106,7 @@ def forget(t: IntervalTrees, root: int, node: int) -> int:
             t.left[parent] = -1
         else:
             t.right[parent] = -1
-        t.left[node] = t.top[FREE]
-        t.top[FREE] = node
-        t.top[LIVE] -= 1
+        give_number(t.top, NODES, t.left, node)
         node = parent
     return root
 

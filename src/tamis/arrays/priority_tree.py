@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.jit import leaf
+from tamis.arrays.numbers import give_number, take_number
 
 NODES, FREE, LIVE = range(3)
 NOT_HELD, FLOATING = -1, -2
@@ -161,13 +162,7 @@ def find(t: PriorityTrees, root: int, x: int, y: int) -> int:
 @leaf
 def insert(t: PriorityTrees, root: int, x: int, y: int, item: int) -> int:
     """Add a point that is not there (there is room); returns the root. Mutates the arrays."""
-    new = int(t.top[FREE])
-    if new >= 0:
-        t.top[FREE] = t.left[new]
-    else:
-        new = int(t.top[NODES])
-        t.top[NODES] += 1
-    t.top[LIVE] += 1
+    new = take_number(t.top, NODES, t.left)
     t.x[new], t.y[new], t.item[new] = x, y, item
     t.left[new] = t.right[new] = t.q[new] = -1
     parent, node = -1, root
@@ -235,9 +230,7 @@ def remove(t: PriorityTrees, root: int, node: int) -> int:
         push_down(t, root, heir)
     if orphan >= 0:
         push_down(t, root, orphan)
-    t.left[node] = t.top[FREE]
-    t.top[FREE] = node
-    t.top[LIVE] -= 1
+    give_number(t.top, NODES, t.left, node)
     return root if was_red else recolour(t, root, child, parent)
 
 

@@ -1,6 +1,7 @@
 """Open addressing from 64-bit hashes to item numbers: linear probing, deletion by shifting back, no tombstones.
 
-The table knows hashes and item numbers only. Whoever looks up walks the probe sequence and compares its own keys:
+The table knows hashes and item numbers only. `find` compares one column of the caller's; who needs more walks the probe
+sequence and compares its own keys:
 
     slot = first_slot(table, h)
     while table.items[slot] >= 0:
@@ -8,7 +9,7 @@ The table knows hashes and item numbers only. Whoever looks up walks the probe s
         slot = slot + 1 & len(table.items) - 1
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,18 @@ def mix(h: int, value: int) -> int:
 def first_slot(slots: Slots, h: int) -> int:
     """Where the probe sequence of a hash begins."""
     return h & (len(slots.items) - 1)
+
+
+@leaf
+def find(slots: Slots, h: int, column: NDArray[Any], value: int) -> int:
+    """The item with this hash whose `column` holds `value`, or -1."""
+    slot = first_slot(slots, h)
+    while slots.items[slot] >= 0:
+        item = slots.items[slot]
+        if slots.hashes[slot] == h and column[item] == value:
+            return int(item)
+        slot = (slot + 1) & (len(slots.items) - 1)
+    return -1
 
 
 @leaf

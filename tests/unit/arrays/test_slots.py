@@ -1,7 +1,8 @@
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.arrays.slots import drop, first_slot, mix, new_slots, put, with_room
+from tamis.arrays.slots import drop, find, first_slot, mix, new_slots, put, with_room
 
 
 def lookup(slots, h):
@@ -31,6 +32,14 @@ def test_behaves_as_a_dict_of_sets(steps):
     for h in range(-6, 7):
         assert lookup(slots, h) == twin.get(h, set())
     assert slots.used[0] == sum(len(items) for items in twin.values())
+
+
+def test_find_compares_the_column_where_hashes_are_equal():
+    slots, column = new_slots(16), np.array([5, 6, 5])
+    for item, h in enumerate((3, 3, 4)):
+        put(slots, h, item)
+    found = [find(slots, h, column, value) for h, value in ((3, 5), (3, 6), (4, 5), (4, 6), (9, 5))]
+    assert found == [0, 1, 2, -1, -1]
 
 
 def test_mix_spreads_small_integers():

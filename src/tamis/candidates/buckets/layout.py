@@ -6,9 +6,10 @@ import numpy as np
 
 from tamis.arrays import interval_tree, priority_tree
 from tamis.arrays.jit import leaf
+from tamis.arrays.numbers import give_number, take_number
 from tamis.arrays.pool import Pool, cells_left, give, new_pool
 from tamis.arrays.pool import enlarged as enlarged_pool
-from tamis.arrays.slots import Slots, drop, first_slot, mix, new_slots, put, with_room
+from tamis.arrays.slots import Slots, drop, find, mix, new_slots, put, with_room
 from tamis.arrays.slots import has_room as room_in
 from tamis.candidates.rows import longer
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -137,13 +138,7 @@ def has_room(s: Structures) -> bool:
 @leaf
 def new_bucket(s: Structures, z: int, level: int) -> int:
     """An empty bucket of a structure (-1: the header), not yet known to D."""
-    b = int(s.top[FREE_BUCKET])
-    if b >= 0:
-        s.top[FREE_BUCKET] = s.b_next[b]
-    else:
-        b = int(s.top[BUCKETS])
-        s.top[BUCKETS] += 1
-    s.top[LIVE_BUCKETS] += 1
+    b = take_number(s.top, BUCKETS, s.b_next)
     s.b_structure[b], s.b_level[b] = z, level
     s.b_total[b] = s.b_opened[b] = s.b_size[b] = s.b_width[b] = 0
     s.b_block[b] = s.b_below[b] = s.b_prev[b] = s.b_next[b] = -1
@@ -158,13 +153,7 @@ def new_bucket(s: Structures, z: int, level: int) -> int:
 @leaf
 def new_structure(s: Structures, b: int, attr: int) -> int:
     """A closed structure at a bucket, with its one bucket."""
-    z = int(s.top[FREE_STRUCTURE])
-    if z >= 0:
-        s.top[FREE_STRUCTURE] = s.z_next[z]
-    else:
-        z = int(s.top[STRUCTURES])
-        s.top[STRUCTURES] += 1
-    s.top[LIVE_STRUCTURES] += 1
+    z = take_number(s.top, STRUCTURES, s.z_next)
     s.z_attr[z], s.z_bucket[z] = attr, b
     s.z_total[z] = s.z_open[z] = 0
     s.z_first[z] = s.z_root[z] = s.z_prev[z] = -1
@@ -181,14 +170,7 @@ def new_structure(s: Structures, b: int, attr: int) -> int:
 @leaf
 def structure_at(s: Structures, b: int, attr: int) -> int:
     """The structure of an attribute at a bucket, or -1."""
-    h = mix(b, attr)
-    slot = first_slot(s.structures, h)
-    while s.structures.items[slot] >= 0:
-        z = s.structures.items[slot]
-        if s.structures.hashes[slot] == h and s.z_attr[z] == attr:
-            return int(z)
-        slot = (slot + 1) & (len(s.structures.items) - 1)
-    return -1
+    return find(s.structures, mix(b, attr), s.z_attr, attr)
 
 
 @leaf
@@ -204,9 +186,7 @@ def drop_structure(s: Structures, z: int) -> None:
     if after >= 0:
         s.z_prev[after] = before
     s.b_width[b] -= 1
-    s.z_next[z] = s.top[FREE_STRUCTURE]
-    s.top[FREE_STRUCTURE] = z
-    s.top[LIVE_STRUCTURES] -= 1
+    give_number(s.top, STRUCTURES, s.z_next, z)
 
 
 @leaf

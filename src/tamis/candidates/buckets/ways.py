@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from tamis.arrays import interval_tree, priority_tree
 from tamis.arrays.jit import leaf
+from tamis.arrays.numbers import give_number
 from tamis.arrays.ordered import cell, float_of
-from tamis.arrays.slots import drop, first_slot, mix, put
-from tamis.candidates.buckets.layout import CELL_BITS, FREE_BUCKET, LIVE_BUCKETS, Structures, new_bucket, release_block
+from tamis.arrays.slots import drop, find, mix, put
+from tamis.candidates.buckets.layout import BUCKETS, CELL_BITS, Structures, new_bucket, release_block
 from tamis.encoding.keys import NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 
 HASH, IT, RBPST = range(3)
@@ -49,14 +50,7 @@ def hull(lo: int, hi: int) -> tuple[int, int]:
 @leaf
 def bucket_of_constant(s: Structures, z: int, key: int) -> int:
     """HASH: the bucket of an equality, or -1."""
-    h = mix(z, key)
-    slot = first_slot(s.constants, h)
-    while s.constants.items[slot] >= 0:
-        b = s.constants.items[slot]
-        if s.constants.hashes[slot] == h and s.b_lo[b] == key:
-            return int(b)
-        slot = (slot + 1) & (len(s.constants.items) - 1)
-    return -1
+    return find(s.constants, mix(z, key), s.b_lo, key)
 
 
 @leaf
@@ -119,9 +113,7 @@ def drop_bucket(s: Structures, w: Ways, b: int) -> None:
         s.b_prev[after] = before
     release_block(s, b)
     s.b_level[b] = -1
-    s.b_next[b] = s.top[FREE_BUCKET]
-    s.top[FREE_BUCKET] = b
-    s.top[LIVE_BUCKETS] -= 1
+    give_number(s.top, BUCKETS, s.b_next, b)
 
 
 @leaf

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.arrays.jit import leaf
+from tamis.arrays.numbers import give_number, take_number
 from tamis.arrays.pool import Pool, cells_left, give, new_pool, size_class, take
 from tamis.arrays.pool import enlarged as enlarged_pool
-from tamis.arrays.slots import Slots, drop, first_slot, mix, new_slots, with_room
+from tamis.arrays.slots import Slots, drop, find, mix, new_slots, with_room
 from tamis.arrays.slots import has_room as room_in
 from tamis.candidates.rows import longer
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -110,13 +111,7 @@ def has_room(t: Cuts, rows: int) -> bool:
 @leaf
 def new_node(t: Cuts, attr: int, lo: int, hi: int, parent: int, capacity: int) -> int:
     """A node with an empty bucket; there is room."""
-    node = int(t.top[FREE_NODE])
-    if node >= 0:
-        t.top[FREE_NODE] = t.next[node]
-    else:
-        node = int(t.top[NODES])
-        t.top[NODES] += 1
-    t.top[LIVE] += 1
+    node = take_number(t.top, NODES, t.next)
     t.attr[node], t.lo[node], t.hi[node], t.parent[node] = attr, lo, hi, parent
     t.left[node] = t.right[node] = t.parts[node] = t.next[node] = t.block[node] = -1
     t.halved[node] = t.width[node] = t.total[node] = t.size[node] = 0
@@ -144,9 +139,7 @@ def detach(t: Cuts, node: int) -> None:
         drop(t.found, mix(parent, t.attr[node]), node)
     if t.block[node] >= 0:
         give(t.pool, t.start[node], t.block[node])
-    t.next[node] = t.top[FREE_NODE]
-    t.top[FREE_NODE] = node
-    t.top[LIVE] -= 1
+    give_number(t.top, NODES, t.next, node)
 
 
 @leaf
@@ -196,14 +189,7 @@ def fit(t: Cuts, node: int) -> None:
 @leaf
 def partition(t: Cuts, node: int, attr: int) -> int:
     """The child of a node over an attribute, or -1."""
-    h = mix(node, attr)
-    slot = first_slot(t.found, h)
-    while t.found.items[slot] >= 0:
-        child = t.found.items[slot]
-        if t.found.hashes[slot] == h and t.attr[child] == attr:
-            return int(child)
-        slot = (slot + 1) & (len(t.found.items) - 1)
-    return -1
+    return find(t.found, mix(node, attr), t.attr, attr)
 
 
 @leaf

@@ -3,8 +3,9 @@
 import numpy as np
 
 from tamis.arrays.jit import kernel, leaf
+from tamis.arrays.numbers import give_number
 from tamis.candidates.presence.forest import (
-    FREE_ITEM,
+    ITEMS,
     Forest,
     add_item,
     child_with,
@@ -102,8 +103,7 @@ def sweep(f: Forest, c: Columns, node: int) -> None:
                 f.items[node] = after
             else:
                 f.item_next[before] = after
-            f.item_next[item] = f.top[FREE_ITEM]
-            f.top[FREE_ITEM] = item
+            give_number(f.top, ITEMS, f.item_next, item)
         item = after
 
 

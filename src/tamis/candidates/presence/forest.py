@@ -5,13 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.arrays.jit import leaf
-from tamis.arrays.slots import Slots, drop, first_slot, mix, new_slots, put, with_room
+from tamis.arrays.numbers import give_number, take_number
+from tamis.arrays.slots import Slots, drop, find, mix, new_slots, put, with_room
 from tamis.arrays.slots import has_room as room_in
 from tamis.candidates.rows import longer
 from tamis.encoding.keys import Int32Array, Int64Array
 
 WIDE = 24  # from this many 1-edges on a node's edges are found by hash
-NODES, FREE_NODE, ITEMS, FREE_ITEM, LIVE = range(5)
+NODES, FREE_NODE, LIVE, ITEMS, FREE_ITEM, LIVE_ITEMS = range(6)
 
 
 class Forest(NamedTuple):
@@ -19,7 +20,7 @@ class Forest(NamedTuple):
     the root to its end, `row` a row below it, `zeros`/`ones` first child by the value of its first literal, `next`
     sibling, `items` first item, `width` number of 1-children, or -1 - that number once the node is wide.
     An item is a row that ends at a node: `item_row`, `item_next`. `roots` int32[trees], `held` int64[trees] rows per
-    tree, `top` int64[5] the counters named above; `wide` finds the 1-children of wide nodes by (node, literal)."""
+    tree, `top` int64[6] the counters named above; `wide` finds the 1-children of wide nodes by (node, literal)."""
 
     lit: Int32Array
     end: Int32Array
@@ -59,7 +60,7 @@ def new_forest(light: int) -> Forest:
         item_next=np.empty(16, np.int32),
         roots=np.arange(trees, dtype=np.int32),
         held=np.zeros(trees, np.int64),
-        top=np.array([trees, -1, 0, -1, trees], np.int64),
+        top=np.array([trees, -1, trees, 0, -1, 0], np.int64),
         wide=new_slots(128),
     )
 
@@ -79,14 +80,7 @@ def enlarged(f: Forest) -> Forest:
 def child_with(f: Forest, node: int, lit: int) -> int:
     """The child whose label begins with `lit`, or -1."""
     if lit & 1 and f.width[node] < 0:
-        h = mix(node, lit)
-        slot = first_slot(f.wide, h)
-        while f.wide.items[slot] >= 0:
-            child = f.wide.items[slot]
-            if f.wide.hashes[slot] == h and f.lit[child] == lit:
-                return int(child)
-            slot = (slot + 1) & (len(f.wide.items) - 1)
-        return -1
+        return find(f.wide, mix(node, lit), f.lit, lit)
     child = f.ones[node] if lit & 1 else f.zeros[node]
     while child >= 0 and f.lit[child] != lit:
         child = f.next[child]
@@ -138,13 +132,7 @@ def unlink(f: Forest, node: int, child: int) -> None:
 @leaf
 def new_node(f: Forest, lit: int, end: int, row: int) -> int:
     """A node without children or items; there is room."""
-    node = int(f.top[FREE_NODE])
-    if node >= 0:
-        f.top[FREE_NODE] = f.next[node]
-    else:
-        node = int(f.top[NODES])
-        f.top[NODES] += 1
-    f.top[LIVE] += 1
+    node = take_number(f.top, NODES, f.next)
     f.lit[node], f.end[node], f.row[node] = lit, end, row
     f.zeros[node] = f.ones[node] = f.next[node] = f.items[node] = -1
     f.width[node] = 0
@@ -154,20 +142,13 @@ def new_node(f: Forest, lit: int, end: int, row: int) -> int:
 @leaf
 def free_node(f: Forest, node: int) -> None:
     """Give a node back."""
-    f.next[node] = f.top[FREE_NODE]
-    f.top[FREE_NODE] = node
-    f.top[LIVE] -= 1
+    give_number(f.top, NODES, f.next, node)
 
 
 @leaf
 def add_item(f: Forest, node: int, row: int) -> None:
     """Let `row` end at `node`; there is room."""
-    item = f.top[FREE_ITEM]
-    if item >= 0:
-        f.top[FREE_ITEM] = f.item_next[item]
-    else:
-        item = f.top[ITEMS]
-        f.top[ITEMS] += 1
+    item = take_number(f.top, ITEMS, f.item_next)
     f.item_row[item] = row
     f.item_next[item] = f.items[node]
     f.items[node] = item
