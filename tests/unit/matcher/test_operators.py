@@ -421,9 +421,9 @@ def test_subscriptions_come_and_go_while_others_match(engine):
     with ThreadPoolExecutor(4) as pool:
         writers = [pool.submit(churn, name) for name in ("a", "b")]
         readers = [pool.submit(read, 1000 * k) for k in (1, 2)]
-        found = [ids for reader in readers for ids in reader.result(60)]
+        found = [ids for reader in readers for ids in reader.result(300)]
         for writer in writers:
-            writer.result(60)
+            writer.result(300)
     assert all("always" in ids and "never" not in ids and len(ids) == len(set(ids)) for ids in found)
     left = {"always"} | {f"{name} {i}" for name in ("a", "b") for i in range(50, 60) if i % 2}
     odd = {i for i in matcher.match({"id": 1, "n": 7}) if i == "always" or int(str(i).split()[1]) % 2}
