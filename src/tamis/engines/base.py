@@ -1,5 +1,6 @@
 """What an engine is: built from a `SubscriptionTable`, it turns an `EventBatch` into a `MatchSet`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
@@ -104,8 +105,9 @@ class Saveable(Updatable, Protocol):
 
     dictionary: Dictionary
 
-    def save(self, path: str | Path) -> None:
-        """Write everything, replacing what stood there in one step."""
+    def frozen(self) -> Callable[[Path], None]:
+        """What writes everything, as it is now, to a directory, replacing what stood there in one step; the engine may
+        change meanwhile."""
         ...
 
     @classmethod

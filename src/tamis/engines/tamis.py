@@ -7,6 +7,7 @@ index from the present one and the delta, under the keys that suit the events se
 
 import struct
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
-from tamis.encoding.saved import load_dictionary, save_dictionary
+from tamis.encoding.saved import dictionary_to_arrow, load_dictionary, write_dictionary
 from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Capabilities, EngineStats, Options
@@ -44,6 +45,7 @@ SORTED_FROM = 32
 
 
 Coded = tuple[Int64Array, Int32Array, NDArray[np.uint32]]
+Changed = tuple[Base, NDArray[np.uint8], list[SubscriptionTable]]
 Found = tuple[Int64Array, Int32Array, Int64Array]
 NO_SCRATCH = np.zeros(0, np.uint32)
 
@@ -219,16 +221,23 @@ class TamisEngine:
             raise self._problem
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a directory that `open` maps; what stood there is replaced in one step.
+        """Write everything to a directory that `open` maps; what stood there is replaced in one step."""
+        self.frozen()(Path(path))
 
-        The delta is merged first, so what is saved is what the last change left.
-        """
-        while len(self.state.deltas[-1]) or len(self.state.deltas) > 1 or self.state.base.buried:
-            self.merge()
-        base = self.state.base
-        extra: dict[str, NDArray[np.generic]] = {"present": base.present, "several": base.several}
-        files: dict[str, Writer] = {"dictionary.arrow": lambda file: save_dictionary(self.dictionary, file)}
-        save_index(Path(path), base.built, extra, {"conjunctions": base.conjunctions}, files)
+    def frozen(self) -> Callable[[Path], None]:
+        """A save of what is there now. What changed since the last merge is merged for it, and it alone: whoever matches or
+        changes the engine meanwhile waits for nothing."""
+        with self._writer:
+            base, dead, added = self._changed(self.state.deltas)
+            names = dictionary_to_arrow(self.dictionary)
+
+        def write(path: Path) -> None:
+            saved = self._merged(base, dead, added) if len(dead) or added else base
+            extra: dict[str, NDArray[np.generic]] = {"present": saved.present, "several": saved.several}
+            files: dict[str, Writer] = {"dictionary.arrow": lambda file: write_dictionary(names, file)}
+            save_index(path, saved.built, extra, {"conjunctions": saved.conjunctions}, files)
+
+        return write
 
     @classmethod
     def open(cls, path: str | Path, options: TamisOptions = DEFAULTS, verify: bool = True) -> Self:
@@ -361,16 +370,24 @@ class TamisEngine:
             self._problem = problem
             self._merge, self._removed_in_merge = None, None
 
+    def _changed(self, deltas: tuple[Delta, ...]) -> Changed:
+        """The base and what became of it, for `_merged`; the caller holds the lock."""
+        base = self.state.base
+        return base, base.gone.copy(), [delta.table(self.dictionary) for delta in deltas if len(delta)]
+
+    def _merged(self, base: Base, dead: NDArray[np.uint8], added: list[SubscriptionTable]) -> Base:
+        """A new base without the dead and with what was added."""
+        table = SubscriptionTable.concat([decode_index(base.built.arrays, dead, self.dictionary), *added])
+        present = base.present & ~dead if len(dead) else base.present
+        alive = np.flatnonzero(np.unpackbits(present, bitorder="little")).astype(np.int32)
+        return new_base(table, self.sampler.sample(), np.concatenate([alive, *(part.owners for part in added)]))
+
     def _rebuild(self) -> None:
         state = self.state
         frozen = state.deltas[:-1]
         with self._writer:
-            dead = state.base.dead.copy()
-            added = [delta.table(self.dictionary) for delta in frozen]
-        parts = [decode_index(state.base.built.arrays, dead, self.dictionary), *added]
-        table = SubscriptionTable.concat(parts)
-        alive = np.flatnonzero(np.unpackbits(state.base.present & ~dead, bitorder="little")).astype(np.int32)
-        base = new_base(table, self.sampler.sample(), np.concatenate([alive, *(part.owners for part in added)]))
+            changed = self._changed(frozen)
+        base = self._merged(*changed)
         with self._writer:
             for ids in self._removed_in_merge or ():
                 base.bury(ids)

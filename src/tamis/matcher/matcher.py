@@ -223,7 +223,7 @@ class Matcher:
     def save(self, path: str | Path) -> None:
         """Write all subscriptions to a directory that `load` reads, replacing what stood there in one step.
 
-        Others wait while the engine saves its index; the texts are written while they go on.
+        It is written as it was at the beginning, while others go on.
         """
         from tamis.matcher.storage import save
 
@@ -231,10 +231,11 @@ class Matcher:
             with self._lock:  # ids and index must be of one moment
                 engine = self._hand_over()
                 ids, filters = list(self._ids), list(self._filters)
-                indexed = isinstance(engine, Saveable) and not len(self._stage)
-                if indexed:
-                    cast(Saveable, engine).save(index)
-            return [(d, i, f) for d, (i, f) in enumerate(zip(ids, filters, strict=True)) if i is not None], indexed
+                write = engine.frozen() if isinstance(engine, Saveable) and not len(self._stage) else None
+            if write is not None:
+                write(index)
+            rows = [(d, i, f) for d, (i, f) in enumerate(zip(ids, filters, strict=True)) if i is not None]
+            return rows, write is not None
 
         with self._saving:
             save(Path(path), take, self.engine_name, self.options, self.type, self._stage.plan.name)

@@ -90,6 +90,28 @@ def test_a_life_of_changes_merges_and_saves_equals_scan(seed, repeats, tmp_path)
         assert ScanEngine(kept).match(events).equals(oracle.match(events))
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_frozen_engine_is_written_as_it_was(changed, tmp_path):
+    """Whatever happens between freezing and writing: changes, a merge, words nobody used before."""
+    rng, names = np.random.default_rng(3), dictionary()
+    table, events = random_table(rng, 300, names), random_events(rng, 60)
+    engine, oracle = TamisEngine.build(table, TamisOptions(merge="never")), ScanEngine(table)
+    for each in (engine, oracle) if changed else ():
+        each.insert(random_table(np.random.default_rng(4), 50, names, first=1000))
+        each.remove(np.arange(0, 100, 3, dtype=np.int32))
+    known = len(names)
+    write = engine.frozen()
+    names.attribute("new")
+    engine.insert(random_table(rng, 50, names, first=2000))
+    engine.remove(np.arange(50, dtype=np.int32))
+    engine.merge()
+    write(tmp_path / "index")
+    again = TamisEngine.open(tmp_path / "index")
+    assert len(again.dictionary) == known
+    assert again.match(events).equals(oracle.match(events))
+    assert again.stats().subscriptions == oracle.stats().subscriptions
+
+
 @pytest.mark.parametrize("shape", [{"width": 1}, {"attributes": 3, "values": 400}, {"width": 9, "attributes": 40}])
 def test_large_clusters_and_cells_equal_scan(shape):
     rng = np.random.default_rng(11)
