@@ -48,6 +48,31 @@ def respelt(draw, text):
     return "".join(parts)
 
 
+NAMES = ("a", "b", "c.d", "`odd and name`", "and", "nocase", "mı\u017f\u017fıng", "a1")
+constants = st.one_of(spellings, st.sampled_from(("-1", "- 2", "true", "'x and y'")))
+predicates = st.one_of(
+    st.tuples(
+        st.sampled_from(NAMES), st.sampled_from((" = ", "<", " >=", " != ", " LIKE ", " starts  with ")), constants
+    ),
+    st.tuples(
+        st.sampled_from(NAMES), st.sampled_from((" between ", " not Between ")), constants, st.just(" And "), constants
+    ),
+    st.tuples(st.sampled_from(NAMES), st.just(" in ("), constants, st.just(", "), constants, st.just(")")),
+    st.tuples(st.sampled_from(("exists(", "missing( ")), st.sampled_from(NAMES), st.just(")")),
+    st.tuples(st.sampled_from(("not ", "(", "true or ")), st.sampled_from(NAMES), st.just(" = "), constants),
+    st.tuples(st.sampled_from(NAMES), st.just(" = true or "), st.sampled_from(NAMES), st.just(" = true")),
+    st.tuples(st.sampled_from(NAMES), st.just(" = 1)")),
+).map("".join)
+
+
+@settings(max_examples=400)
+@given(st.lists(predicates, min_size=1, max_size=4), st.sampled_from((" and ", " AND\n", ") and (", " or ")))
+def test_conjunctions_put_together_from_their_predicates(parts, joint):
+    text = joint.join(parts)
+    for cache in (UNTYPED, ShapeCache(limits=LIMITS)):
+        assert outcome(cache.normalise, text) == outcome(slowly, text), text
+
+
 @settings(max_examples=400)
 @given(st.data())
 def test_untyped_filters(data):

@@ -5,12 +5,13 @@ ASCII that no filter names), so that `model.event.normalise` and `encode_events`
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import FALSE, TRUE, UNKNOWN_STRING
 from tamis.model.values import INT64_MAX, INT64_MIN, Scalar
 
+NUMBERS = frozenset((int, float))
 Derive = Callable[[int, Scalar], list[tuple[int, int]]]
 
 
@@ -27,13 +28,16 @@ class SinglePairs(NamedTuple):
 
 def single_pairs(event: dict[str, Any], dictionary: Dictionary, derive: Derive) -> SinglePairs | None:
     """The pairs of an event, or None when it wants the long way; `derive` gives the derived pairs of a value."""
+    attrs, derived = list(map(dictionary.ids.get, event)), dictionary.by_base
+    if not derived and None not in attrs and NUMBERS.issuperset(map(type, event.values())):
+        return SinglePairs(list(event.values()), [], cast(list[int], attrs))
     numbers: list[float] = []
     keys: list[int] = []
     number_attrs: list[int] = []
     key_attrs: list[int] = []
-    find, strings, derived = dictionary.ids.get, dictionary.strings, dictionary.by_base
-    for name, value in event.items():
-        attribute, kind = find(name), value.__class__
+    strings = dictionary.strings
+    for attribute, (name, value) in zip(attrs, event.items(), strict=True):
+        kind = value.__class__
         if attribute is None:
             if not ordinary(name, value):
                 return None

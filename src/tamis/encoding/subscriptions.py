@@ -7,9 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.encoding.dictionary import Dictionary, exact_name
-from tamis.encoding.keys import KEY_MAX, KEY_MIN, NUMBER_MAX, NUMBER_MIN, TRUE, Int32Array, Int64Array, coarse
+from tamis.encoding.keys import (
+    EXACT,
+    KEY_MAX,
+    KEY_MIN,
+    NUMBER_MAX,
+    NUMBER_MIN,
+    TRUE,
+    Int32Array,
+    Int64Array,
+    coarse,
+    number_key,
+)
 from tamis.model.predicate import ORDER_OPS, PATTERN_OPS, Op, Predicate
 from tamis.model.subscription import Dnf, Literal
+from tamis.model.values import Scalar
 
 # Codes of table predicates. With x ranging over the event's values of the attribute (absent: only MISSING holds):
 IN = 0  # some x in [lo, hi]
@@ -118,6 +130,12 @@ class TableBuilder:
         )
 
     def _literal(self, literal: Literal, predicate: Predicate) -> None:
+        bounds = BOUNDS.get(predicate.op)
+        if bounds is not None and all(map(plain_number, predicate.values)):  # most predicates there are
+            lo, hi = bounds([number_key(value) for value in predicate.values])  # type: ignore[arg-type]
+            code = NONE if literal.negated else IN
+            self.rows.append((self.dictionary.attribute(predicate.attribute), code, lo, hi))
+            return
         present = (self.dictionary.attribute(predicate.attribute), IN, KEY_MIN, KEY_MAX)
         if predicate.op in (Op.EXISTS, Op.MISSING):
             wanted = (predicate.op is Op.EXISTS) is not literal.negated
@@ -154,7 +172,14 @@ class TableBuilder:
         return IN, *BOUNDS[op](bounds)
 
 
+def plain_number(value: Scalar) -> bool:
+    """Whether a constant is a number whose key is exact."""
+    kind = value.__class__
+    return (kind is int or kind is float) and -EXACT < value < EXACT  # type: ignore[operator]
+
+
 BOUNDS: dict[Op, Callable[[list[int]], tuple[int, int]]] = {
+    Op.EQ: lambda b: (b[0], b[0]),
     Op.LT: lambda b: (NUMBER_MIN, b[0] - 1),
     Op.LE: lambda b: (NUMBER_MIN, b[0]),
     Op.GT: lambda b: (b[0] + 1, NUMBER_MAX),

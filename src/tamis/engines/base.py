@@ -94,7 +94,7 @@ class Incremental(Engine, Updatable, Protocol):
 class Quick(Updatable, Protocol):
     """It takes single events without a batch."""
 
-    def match_single(self, pairs: SinglePairs) -> list[int] | None:
+    def match_single(self, pairs: SinglePairs) -> Int32Array | None:
         """Ids for one event, or None when it must come as a batch."""
         ...
 

@@ -140,7 +140,7 @@ class TamisEngine:
             self._rekey_if_due(state)
         return found
 
-    def match_single(self, pairs: SinglePairs) -> list[int] | None:
+    def match_single(self, pairs: SinglePairs) -> Int32Array | None:
         """Ids for one event with one value per attribute, with as little Python as there can be; None when some number
         is not finite or too large for its key to be exact."""
         state, count = self.state, len(pairs.attrs)
@@ -157,7 +157,7 @@ class TamisEngine:
         while made == FULL:
             frame = frame.more_room()
             made = match_packed(base.handle, base.gone, frame.handle, count, 0)
-        found = frame.memory.out[:made].tolist()
+        found = frame.memory.out[:made].copy()
         tested, hits, touched = frame.memory.counters.tolist()
         sampler = self.sampler
         if sampler.due():
@@ -166,7 +166,7 @@ class TamisEngine:
             if length:
                 more, further = match_view(rows, length, frame.batch(count))
                 tested += further
-                found += more.ids.tolist()
+                found = np.concatenate([found, more.ids])
         self._frames.append(frame)
         self._count(tested, hits, touched)
         self.events += 1

@@ -4,6 +4,9 @@
 one compiled expression and no parser. `ShapeCache` keeps one template per shape and fills the constants in; whatever it
 cannot take that way (a fault, a constant out of range) goes the ordinary way through parser, binding and normal form, so
 results and errors are the same either way. A bulk encoder asks for `lookup` and works on all filters of a template at once.
+
+A template costs as much as a hundred fillings, so a conjunction gets one only when its shape has come often; until then it is
+put together from the templates of its predicates, which are few whatever the attributes are called (`parts.py`).
 """
 
 import re
@@ -13,8 +16,9 @@ from functools import lru_cache
 from tamis.errors import FilterError, TamisError
 from tamis.lang.bind import bind, map_atoms
 from tamis.lang.markers import MARK, bind_markers, negative_slots, number_marker, raise_upper, text_marker
-from tamis.lang.normalise import normalise
+from tamis.lang.normalise import normalise, simplify
 from tamis.lang.parse import parse
+from tamis.lang.parts import DEEP, parts_of
 from tamis.lang.passes.dnf import expand
 from tamis.lang.passes.negation import push_down
 from tamis.lang.size import check_text
@@ -31,6 +35,10 @@ CONSTANT = re.compile(
     r"""('(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)+`|(?<![\w.?])[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.]))""",
     re.DOTALL,
 )
+OFTEN = 32
+"""Times a shape has come before a conjunction gets a template of its own."""
+MET = 1 << 16
+"""Shapes that are counted before counting starts over."""
 
 
 def shape_of(text: str) -> tuple[str, Constants]:
@@ -60,17 +68,21 @@ class ShapeCache:
     def __init__(self, type: PublicationType | None = None, limits: Limits = Limits(), capacity: int = 4096) -> None:
         self.type, self.limits = type, limits
         self.template = lru_cache(capacity)(self._template)
+        self.met: dict[int, int] = {}
 
     def normalise(self, text: str) -> Dnf:
         """What `normalise(bind(parse(text)))` gives, sooner."""
-        found = self.lookup(text)
-        if found is not None:
-            template, constants = found
-            return template.fill(constants)
-        expression = parse(text, self.limits)
-        if self.type is not None:
-            expression = bind(expression, self.type, self.limits)
-        return normalise(expression, self.type, self.limits)
+        check_text(text, self.limits)
+        try:
+            key, constants = shape_of(text)
+        except FilterError:
+            return self._slowly(text)
+        found = None if self._often(key) else self._by_parts(key, constants)
+        if found is None:
+            template = self.template(key)
+            ready = None if template is None else template.prepare(constants)
+            found = None if template is None or ready is None else template.fill(ready)
+        return self._slowly(text) if found is None else found
 
     def lookup(self, text: str) -> tuple[Template, Constants] | None:
         """The template of a filter and its prepared constants, or None: the filter must be read by itself."""
@@ -82,6 +94,47 @@ class ShapeCache:
         template = self.template(key)
         ready = None if template is None else template.prepare(constants)
         return None if template is None or ready is None else (template, ready)
+
+    def _slowly(self, text: str) -> Dnf:
+        """The ordinary way."""
+        expression = parse(text, self.limits)
+        if self.type is not None:
+            expression = bind(expression, self.type, self.limits)
+        return normalise(expression, self.type, self.limits)
+
+    def _often(self, key: str) -> bool:
+        """Whether a shape has come often enough for a template of its own."""
+        number = hash(key)
+        times = self.met.get(number, 0)
+        if times < OFTEN:
+            if len(self.met) >= MET:
+                self.met = {}
+            self.met[number] = times + 1
+        return times >= OFTEN
+
+    def _by_parts(self, key: str, constants: Constants) -> Dnf | None:
+        """The normal form of a conjunction of single predicates from theirs, or None if the shape is anything else."""
+        limits, parts = self.limits, parts_of(key, self.type is None)
+        if not 1 < len(parts) <= limits.predicates or limits.depth < DEEP or not limits.terms:
+            return None
+        filled: list[tuple[Template, Constants, str | None]] = []
+        attributes: set[str] = set()
+        at, fit = 0, True
+        for form, name in parts:
+            template = self.template(form)
+            if template is None or template.lone is None:
+                return None
+            end = at + template.width
+            ready = template.prepare(constants[at:end])
+            if ready is None:
+                return None
+            at, fit = end, fit and template.guards.allow(ready)
+            attributes.add(name or template.lone)
+            filled.append((template, ready, name))
+        if fit and len(attributes) == len(filled):  # nothing that simplification could see in the whole alone
+            return (tuple([template.simple.literals[0].fill(ready, name) for template, ready, name in filled]),)
+        whole = tuple([template.raw.literals[0].fill(ready, name) for template, ready, name in filled])
+        return simplify((whole,), self.type)
 
     def _template(self, key: str) -> Template | None:
         """The template of a shape, or None if its filters are at fault or cannot be told from markers."""
@@ -101,4 +154,4 @@ class ShapeCache:
         except TamisError:
             return None
         minus = [slot for atom in atoms(parsed) for slot in negative_slots(atom)]
-        return Template(bound, dnf, self.type, minus)
+        return Template(bound, dnf, self.type, minus, slot)

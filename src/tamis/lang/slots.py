@@ -27,12 +27,12 @@ class SlotLiteral:
         self.steps = tuple(step for _, step in found)
         self.only = self.slots[0] if self.steps == (0,) else None  # the usual case, made fast
 
-    def fill(self, constants: Constants) -> Literal:
-        """The literal with the constants in its slots."""
+    def fill(self, constants: Constants, name: str | None = None) -> Literal:
+        """The literal with the constants in its slots, about the attribute `name` if that is given."""
         atom = self.literal.atom
         if isinstance(atom, Predicate):
             values = self.values(constants) if self.only is None else (constants[self.only],)
-            return Literal(Predicate(atom.attribute, atom.op, values, atom.nocase), self.literal.negated)
+            return Literal(Predicate(name or atom.attribute, atom.op, values, atom.nocase), self.literal.negated)
         return Literal(fill_atom(atom, constants), self.literal.negated)
 
     def values(self, constants: Constants) -> Constants:

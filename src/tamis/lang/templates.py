@@ -19,7 +19,7 @@ from tamis.lang.slots import Constants, SlottedDnf
 from tamis.model.evaluate import regex
 from tamis.model.predicate import PATTERN_OPS, Atom, Op, Predicate
 from tamis.model.schema import Attribute, EnumDomain, IntDomain, PublicationType
-from tamis.model.subscription import Dnf, Expression, atoms
+from tamis.model.subscription import Dnf, Expression, Not, atoms
 
 # Domains do not decide markers, and the guards see to it that they do not decide the constants either.
 MARKER_PASSES = tuple(rewrite for rewrite in ORDER if rewrite is not domains)
@@ -49,8 +49,12 @@ def admission(slot: int, predicate: Predicate, attribute: Attribute) -> Admissio
 class Template:
     """All filters of one shape: `prepare` their constants, then `fill`."""
 
-    def __init__(self, expression: Expression, dnf: Dnf, type: PublicationType | None, minus: Iterable[int]) -> None:
+    def __init__(
+        self, expression: Expression, dnf: Dnf, type: PublicationType | None, minus: Iterable[int], width: int
+    ) -> None:
         self.type = type
+        self.width = width
+        """How many constants a filter has."""
         self.raw = SlottedDnf(dnf)
         """The normal form before simplification."""
         self.minus = tuple(minus)
@@ -64,6 +68,9 @@ class Template:
         self.guards = Guards(dnf, type)
         self.simple = SlottedDnf(simplify(dnf, type, MARKER_PASSES)) if self.guards.possible else self.raw
         """The simplified normal form, for constants that fit."""
+        bare = expression.child if isinstance(expression, Not) else expression
+        self.lone = bare.attribute if isinstance(bare, Predicate) and single(self.raw, self.simple) else None
+        """The attribute, where the filters are one predicate, perhaps negated."""
 
     def _note(self, atom: Atom) -> None:
         """Remember what must be checked of an atom's constants in every filter."""
@@ -103,3 +110,8 @@ class Template:
         if self.guards.allow(constants):
             return self.simple.fill(constants)
         return simplify(self.raw.fill(constants), self.type)
+
+
+def single(*forms: SlottedDnf) -> bool:
+    """Whether each of some normal forms is one literal."""
+    return all(form.terms == ((0,),) for form in forms)

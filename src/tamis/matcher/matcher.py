@@ -41,7 +41,7 @@ from tamis.lang.filters import Filter, expression_of
 from tamis.lang.shapes import ShapeCache
 from tamis.matcher.advice import Choice, Sample
 from tamis.matcher.auto import AUTO, decide, given_sample
-from tamis.matcher.dense import FreeIds
+from tamis.matcher.dense import FreeIds, Names
 from tamis.matcher.explanation import Explanation, explain
 from tamis.matcher.witness import explain_with_operators
 from tamis.model.event import Event
@@ -84,7 +84,7 @@ class Matcher:
         self._shapes = ShapeCache(type, limits)
         self._engine: Updatable | None = None
         self._lock, self._saving = threading.RLock(), threading.Lock()
-        self._ids: list[SubscriptionId | None] = []
+        self._ids = Names()
         self._filters: list[str] = []
         self._dense: dict[SubscriptionId, int] = {}
         self._free = FreeIds()
@@ -230,7 +230,7 @@ class Matcher:
         def take(index: Path) -> tuple[list[tuple[int, SubscriptionId, str]], bool]:
             with self._lock:  # ids and index must be of one moment
                 engine = self._hand_over()
-                ids, filters = list(self._ids), list(self._filters)
+                ids, filters = self._ids.all(), list(self._filters)
                 write = engine.frozen() if isinstance(engine, Saveable) and not len(self._stage) else None
             if write is not None:
                 write(index)
@@ -286,11 +286,12 @@ class Matcher:
             if found is None or self._dictionary.words != words:  # a new condition may name what was left out
                 return None
             with self._lock:
-                names = list(map(self._ids.__getitem__, found))
-                forgotten = self._free.day != day
+                if self._free.day == day:
+                    return self._ids.of_owned(found)
+                names = self._ids.of(found)
         finally:
             self._free.leave(reader)
-        return [name for name in names if name is not None] if forgotten else cast(list[SubscriptionId], names)
+        return [name for name in names if name is not None]
 
     def _most_pairs(self) -> int:
         """The most attributes of an event that may go the short way; -1 when none may."""
@@ -303,11 +304,11 @@ class Matcher:
         self._text = TextIndex(self._dictionary, self._options.text_structure)
         self._builder = TableBuilder(self._dictionary)
         size = max(dense, default=-1) + 1
-        self._ids, self._filters = [None] * size, [""] * size
+        self._ids, self._filters = Names(size), [""] * size
         for at, (identifier, text) in zip(dense, pairs, strict=True):
             self._ids[at], self._filters[at] = identifier, text
             self._dense[identifier] = at
-        self._free.release([at for at, identifier in enumerate(self._ids) if identifier is None])
+        self._free.release([at for at, identifier in enumerate(self._ids.all()) if identifier is None])
 
     def _read(self, filter: Filter) -> tuple[str, Dnf]:
         """A condition as text and in normal form, its operators checked."""
@@ -347,10 +348,11 @@ class Matcher:
 
     def _named(self, found: MatchSet) -> list[list[SubscriptionId]]:
         """Ids by event, without those that were forgotten while the event was matched; the caller holds the lock."""
-        ids = self._ids
-        names = [ids[dense] for dense in found.ids.tolist()]
+        names = self._ids.of(found.ids)
         rows = [names[a:b] for a, b in pairwise(found.offsets.tolist())]
-        return [[name for name in row if name is not None] for row in rows] if None in names else rows
+        if None in names:
+            return [[name for name in row if name is not None] for row in rows]
+        return cast(list[list[SubscriptionId]], rows)
 
     def _encode(self, events: list[Event]) -> EventBatch:
         return self._text.extend(encode_events(events, self._dictionary))

@@ -57,9 +57,20 @@ def bucket_of(x: float, origin: float, scale: float, last: int) -> int:
 @leaf
 def code_of(jumps: Jumps, bounds: Int64Array, start: int, stop: int, slot: int, key: int) -> int:
     """The code of a key of a slot with bounds[start:stop]: as `rank`, found from the bucket on."""
-    count = stop - start
-    b = bucket_of(position(key, jumps.textual[slot]), jumps.origins[slot], jumps.scales[slot], count >> PER_BUCKET)
-    at = first_jump(start, slot) + b
+    return code_from(jumps, bounds, start, jump_of(jumps, start, stop, slot, key), key)
+
+
+@leaf
+def jump_of(jumps: Jumps, start: int, stop: int, slot: int, key: int) -> int:
+    """Where in `before` the bucket of a key of a slot with bounds[start:stop] is."""
+    last = (stop - start) >> PER_BUCKET
+    b = bucket_of(position(key, jumps.textual[slot]), jumps.origins[slot], jumps.scales[slot], last)
+    return first_jump(start, slot) + b
+
+
+@leaf
+def code_from(jumps: Jumps, bounds: Int64Array, start: int, at: int, key: int) -> int:
+    """The code of a key of a slot with bounds[start:], given where in `before` its bucket is."""
     low = start + jumps.before[at]
     count = start + jumps.before[at + 1] - low
     while count > 0:

@@ -249,7 +249,9 @@ def test_single_events_alone_and_in_a_batch_are_the_same():
         assert sorted(engine.match(events.slice(e, e + 1)).ids) == sorted(whole.of(e))
         one = events.slice(e, e + 1)
         pairs = SinglePairs([], one.keys.tolist(), one.attrs.tolist())
-        assert sorted(engine.match_single(pairs) or []) == sorted(whole.of(e))
+        found = engine.match_single(pairs)
+        assert found is not None
+        assert sorted(found) == sorted(whole.of(e))
 
 
 def test_a_disk_that_is_full_is_told_and_leaves_the_old_index(tmp_path):

@@ -1,4 +1,20 @@
-from tamis.matcher.dense import FreeIds
+import numpy as np
+import pytest
+
+from tamis.matcher.dense import FreeIds, Names
+
+
+@pytest.mark.parametrize("other", ["text", 2**70, -(2**63)])
+def test_names_come_back_as_they_were_given(other):
+    names = Names()
+    for i in range(200):
+        names.append(i * 3)
+    assert names.of_owned(np.array([5, 0, 199], np.int32)) == [15, 0, 597]
+    names[7] = None
+    names[8] = other
+    assert names.of(np.array([7, 8], np.int32)) == [None, other]
+    assert names.of_owned(np.array([8, 5], np.int32)) == [other, 15]
+    assert len(names) == len(names.all()) == 200
 
 
 def test_ids_come_back_oldest_first():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tamis.arrays.handle import handle_of, view_int32, view_int64, view_uint32
 from tamis.arrays.jit import leaf
+from tamis.arrays.memory import prefetch
 from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.match import Scratch, match_events
 from tamis.candidates.keyed.probe import most_hits
@@ -16,7 +17,7 @@ from tamis.candidates.keyed.verify import UInt32Array
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import FOLD, Int32Array, Int64Array
 from tamis.encoding.single import SinglePairs
-from tamis.predicates.jumps import code_of
+from tamis.predicates.jumps import code_from, jump_of
 
 FULL, REFUSED = -1, -2
 """What kernels return when `out` is too short, and when a number is not finite or its key would not be exact."""
@@ -99,6 +100,36 @@ def memory_view(frame: Int64Array) -> Memory:
 
 
 @leaf
+def rank_pairs(handle: Int64Array, memory: Memory, attrs: Int32Array, at: int, keys: Int64Array, count: int) -> None:
+    """Fill slots and codes of the pairs.
+
+    There is no other event to work on while memory answers, so the pairs go through each step together: every step asks for
+    what the next one reads.
+    """
+    index = index_view(handle)
+    ranks, jumps, values, starts = index.ranks, index.jumps, index.keys.values, index.narrow.starts
+    slots, codes = memory.slots, memory.codes
+    for i in range(count):
+        attr = attrs[at + i]
+        s = ranks.slots[attr] if attr < len(ranks.slots) else -1
+        slots[i], codes[i] = s, 0
+        if s >= 0:
+            codes[i] = jump_of(jumps, ranks.starts[s], ranks.starts[s + 1], s, keys[i])
+            prefetch(jumps.before, codes[i])
+    for i in range(count):
+        if slots[i] >= 0:
+            start = ranks.starts[slots[i]]
+            prefetch(ranks.bounds, start + jumps.before[codes[i]])
+            prefetch(ranks.bounds, start + jumps.before[codes[i] + 1])
+    for i in range(count):
+        s = slots[i]
+        if s >= 0:
+            codes[i] = code_from(jumps, ranks.bounds, ranks.starts[s], codes[i], keys[i])
+            if values[s] >= 0:
+                prefetch(starts, values[s] + codes[i])
+
+
+@leaf
 def match_pairs(
     handle: Int64Array,
     dead: NDArray[np.uint8],
@@ -112,14 +143,7 @@ def match_pairs(
 
     Counters (see `Scratch`) are set, not added to.
     """
-    index = index_view(handle)
-    ranks, jumps = index.ranks, index.jumps
-    for i in range(count):
-        attr = attrs[at + i]
-        s = ranks.slots[attr] if attr < len(ranks.slots) else -1
-        memory.slots[i] = s
-        code = code_of(jumps, ranks.bounds, ranks.starts[s], ranks.starts[s + 1], s, keys[i]) if s >= 0 else 0
-        memory.codes[i] = code
+    rank_pairs(handle, memory, attrs, at, keys, count)
     if memory.seen[-1] >= WORN_OUT:
         for i in range(len(memory.seen)):
             memory.seen[i] = 0
