@@ -5,6 +5,8 @@ item and price.
 """
 
 import asyncio
+import itertools
+import os
 import random
 import socket
 import subprocess
@@ -16,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tamis.bench.runner import environment
 from tamis.errors import Disagreement, EngineError, MissingExtra
 
 PRICES = 1000
@@ -25,7 +26,10 @@ READY = 120.0
 
 
 def measure(given: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row: durable events a second, latencies, notifications, changes of subscriptions."""
+    """A row for each load on one broker: durable events a second, latencies, notifications, changes of subscriptions.
+
+    `clients` and `batch` may be lists; every combination is a load.
+    """
     try:
         import httpx  # noqa: F401
 
@@ -35,9 +39,20 @@ def measure(given: dict[str, Any]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="tamis-bench-broker-") as name:
         prices = populate(Path(name), given["subscriptions"], given["fan_out"])
         with serving(Path(name)) as url:
-            asyncio.run(Load(url, given | {"seconds": 0.5}, prices).run())  # opens connections, fills caches
-            load = Load(url, given, prices)
-            asyncio.run(load.run())
+            return [loaded(url, given | load, prices) for load in loads(given)]
+
+
+def loads(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of clients and batch."""
+    lists = {name: given[name] for name in ("clients", "batch") if isinstance(given[name], list)}
+    return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+
+
+def loaded(url: str, given: dict[str, Any], prices: list[list[int]]) -> dict[str, Any]:
+    """What clients saw in some seconds; a first half second opens connections and fills caches."""
+    asyncio.run(Load(url, given | {"seconds": 0.5}, prices).run())
+    load = Load(url, given, prices)
+    asyncio.run(load.run())
     spent = sorted(load.times) or [0.0]
     seconds = given["seconds"]
     values = {
@@ -48,7 +63,8 @@ def measure(given: dict[str, Any]) -> list[dict[str, Any]]:
         "p50_ms": spent[len(spent) // 2] * 1e3,
         "p99_ms": spent[min(len(spent) - 1, int(len(spent) * 0.99))] * 1e3,
     }
-    return [{"series": "broker", "values": values}]
+    at = {name: given[name] for name in ("clients", "batch")}
+    return {"series": "broker", "at": at, "values": values}
 
 
 def populate(directory: Path, count: int, fan_out: int) -> list[list[int]]:
@@ -83,7 +99,7 @@ def serving(directory: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "tamis", "serve", "--data", str(directory), "--port", str(port)]
     silent: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*command, "--log-level", "error"], env=environment(None), **silent)
+    process = subprocess.Popen([*command, "--log-level", "error"], env=environment(), **silent)
     try:
         until = time.monotonic() + READY
         while True:
@@ -99,6 +115,12 @@ def serving(directory: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def environment() -> dict[str, str]:
+    """A server imports this very package, wherever the bench was started from."""
+    root = str(Path(__file__).resolve().parents[2])
+    return os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 class Load:

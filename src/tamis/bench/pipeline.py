@@ -11,11 +11,13 @@ from tamis.bench.measure import timed
 from tamis.errors import Disagreement, MissingExtra
 
 CHECKED = 20
-ROUNDS = {"udf": 1, "sql": 2, "sql-grouping": 2}
+ROUNDS = {"broadcast": 3, "shuffle": 3, "stream": 2}
+"""Where the first round starts workers and loads kernels, it is not counted. The others are baselines, and slow: they run
+once, in a session that others have warmed up."""
 
 
 def measure(given: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row per strategy (in bulk) or one (as a stream)."""
+    """A row per strategy: in bulk, or as a stream. `crossed` bounds the events that the function on every pair gets."""
     try:
         from tamis.spark import local_session
     except ModuleNotFoundError as problem:
@@ -24,23 +26,31 @@ def measure(given: dict[str, Any]) -> list[dict[str, Any]]:
     place = Path(tempfile.mkdtemp(prefix="tamis-bench-spark-"))
     try:
         compiled = prepare(spark, place, given)
-        if given["mode"] == "stream":
-            return [row("stream", given, compiled, streamed(spark, place, given))]
-        return [row(strategy, given, compiled, bulk(spark, place, given, strategy)) for strategy in given["strategies"]]
+        return [measured(spark, place, given, strategy, compiled) for strategy in given["strategies"]]
     finally:
         spark.stop()
         shutil.rmtree(place, ignore_errors=True)
 
 
-def row(series: str, given: dict[str, Any], compiled: float, seconds: list[float]) -> dict[str, Any]:
-    """Rates by strategy."""
-    pairs = given["events"] * given["subscriptions"]
+def measured(spark: Any, place: Path, given: dict[str, Any], strategy: str, compiled: float) -> dict[str, Any]:
+    """Times and rates of a strategy, its matches checked."""
+    from tamis.spark import read_output
+
+    events = min(given["events"], given.get("crossed", given["events"])) if strategy == "udf" else given["events"]
+    rounds = ROUNDS.get(strategy, 1)
+    run = stream if strategy == "stream" else bulk
+    seconds = [timed(lambda n=n: run(spark, place, f"{strategy}-{n}", strategy, events)) for n in range(rounds)]  # type: ignore[misc]
+    target = place / f"{strategy}-{rounds - 1}"
+    found = read_output(spark, target) if strategy == "stream" else spark.read.parquet(str(target))
+    checked = check(found, events, given["subscriptions"], strategy)
+    seconds = seconds[1:] or seconds
     samples = {
         "match_s": seconds,
-        "events_per_second": [given["events"] / each for each in seconds],
-        "pairs_per_s": [pairs / each for each in seconds],
+        "events_per_second": [events / each for each in seconds],
+        "pairs_per_s": [events * given["subscriptions"] / each for each in seconds],
     }
-    return {"series": series, "at": {"strategy": series}, "samples": samples, "values": {"compile_s": compiled}}
+    values = {"compile_s": compiled, "matched_events": events, "checked_matches": checked}
+    return {"series": strategy, "at": {"strategy": strategy}, "samples": samples, "values": values}
 
 
 def prepare(spark: Any, place: Path, given: dict[str, Any]) -> float:
@@ -55,30 +65,22 @@ def prepare(spark: Any, place: Path, given: dict[str, Any]) -> float:
     return timed(lambda: compile_index(rows, place / "index"))
 
 
-def bulk(spark: Any, place: Path, given: dict[str, Any], strategy: str) -> list[float]:
-    """Seconds of each round; the first, which starts workers and loads kernels, does not count but for the slowest."""
-    rounds = ROUNDS.get(strategy, 4)
-    spent = []
-    for n in range(rounds):
-        target = place / f"{strategy}-{n}"
-        spent.append(timed(lambda target=target: matched(spark, place, strategy).write.parquet(str(target))))  # type: ignore[misc]
-    check(spark.read.parquet(str(target)), given, strategy)
-    return spent[1:] or spent
-
-
-def matched(spark: Any, place: Path, strategy: str) -> Any:
-    """The matches by one strategy, or by a Python function on every pair."""
+def bulk(spark: Any, place: Path, name: str, strategy: str, count: int) -> None:
+    """The matches of the first events by one strategy, or by a Python function on every pair, as files."""
     from tamis.spark import match
     from tamis.spark.measure import COLUMNS, cross_join
 
     events = spark.read.parquet(str(place / "events"))
     if strategy == "udf":
         rows = spark.read.parquet(str(place / "rows"))
-        return cross_join(events, rows).withColumnRenamed("id", "subscription_id")
-    return match(events, place / "index", columns=COLUMNS, strategy=strategy)
+        few = events.where(f"event_id < {count}")
+        found = cross_join(few, rows).withColumnRenamed("id", "subscription_id")
+    else:
+        found = match(events, place / "index", columns=COLUMNS, strategy=strategy)
+    found.write.parquet(str(place / name))
 
 
-def stream(spark: Any, place: Path, name: str) -> None:
+def stream(spark: Any, place: Path, name: str, strategy: str, count: int) -> None:
     """All events that are there, as a stream of files."""
     from tamis.spark import match_stream
     from tamis.spark.measure import COLUMNS
@@ -89,24 +91,16 @@ def stream(spark: Any, place: Path, name: str) -> None:
     query.awaitTermination()
 
 
-def streamed(spark: Any, place: Path, given: dict[str, Any]) -> list[float]:
-    """Seconds of a second stream over the same files; the first loads the kernels."""
-    stream(spark, place, "warm")
-    spent = timed(lambda: stream(spark, place, "out"))
-    check(spark.read.parquet(str(place / "out" / "matches")), given, "stream")
-    return [spent]
-
-
-def check(found: Any, given: dict[str, Any], strategy: str) -> None:
-    """The matches of the first events are those of the definition: every predicate's interval holds the event's value."""
+def check(found: Any, events: int, subscriptions: int, strategy: str) -> int:
+    """Hold the matches of the first events to the definition, every predicate's interval holds the event's value; how many."""
     from tamis.spark import Workload
 
     workload = Workload()
-    count = min(CHECKED, given["events"])
+    count = min(CHECKED, events)
     attributes, values = workload.events(np.arange(count))
     table = np.full((count, workload.attributes), -1)
     table[np.arange(count)[:, None], attributes] = values
-    wanted, low, high = workload.subscriptions(np.arange(given["subscriptions"]))
+    wanted, low, high = workload.subscriptions(np.arange(subscriptions))
     expected = set()
     for event in range(count):
         seen = table[event][wanted]
@@ -114,3 +108,4 @@ def check(found: Any, given: dict[str, Any], strategy: str) -> None:
     rows = found.where(f"event_id < {count}").select("event_id", "subscription_id").collect()
     if {(int(a), int(b)) for a, b in rows} != expected:
         raise Disagreement(f"strategy {strategy!r} disagrees with the definition; its times are not reported")
+    return len(expected)

@@ -118,7 +118,7 @@ def heat_map(cells: list[dict[str, Any]], title: str, legend: str) -> Any:
     base = alt.Chart(data(cells)).encode(x=x, y=y)
     shade = alt.Color(
         "factor:Q", title=legend, scale=alt.Scale(type="log", scheme="yellowgreenblue", reverse=False),
-        legend=alt.Legend(format=FORMAT),
+        legend=alt.Legend(format=",.2~r"),
     )  # fmt: skip
     dark = alt.condition("datum.dark", alt.value("white"), alt.value("#222"))
     boxes, numbers = base.mark_rect().encode(color=shade), base.mark_text(fontSize=12).encode(text="text:N", color=dark)

@@ -3,12 +3,13 @@
     python -m tamis.bench.recommend learn --seeds 1000:1080 --rows learned.jsonl     measure, and write the table
     python -m tamis.bench.recommend examine --seeds 5000:5045 --rows held-out.jsonl  measure others, and judge the choices
 
-The rows are kept as they are measured, one line of JSON each; seeds that stand in the file already are not measured again.
+The rows are kept as they are measured, one line of JSON each; seeds that stand in the file already are not measured again,
+but for the engines named by `--again`.
 """
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,14 +49,16 @@ def workload(given: Assorted) -> tuple[SubscriptionTable, EventBatch]:
     return table, events
 
 
-def row(seed: int) -> dict[str, Any]:
-    """One workload: its features, and microseconds per event of every engine that is not hopeless."""
+def row(seed: int, engines: Sequence[str] | None = None, known: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """One workload: its features, and microseconds per event of every engine that is not hopeless. With `engines` only these
+    are measured; what others cost is `known`."""
     given = assorted(seed)
     table, events = workload(given)
     told = features(table, events, given.batch, given.updates)
     expected = built("scan", table).match(events.slice(0, CHECKED))
-    costs: dict[str, float] = {}
-    for name in CANDIDATES:
+    wanted = CANDIDATES if engines is None else engines
+    costs = {name: value for name, value in (known or {}).items() if name not in wanted}
+    for name in wanted:
         costs[name] = cost(name, table, events, given, expected, min(costs.values(), default=np.inf))
     kept = {name: round(value, 3) for name, value in costs.items() if np.isfinite(value)}
     return {"seed": seed, "features": asdict(told), "cost": kept}
@@ -119,13 +122,13 @@ class Use:
         self.engine.insert(self.table.take(ids))
 
 
-def measure(seeds: Iterable[int], file: Path) -> list[dict[str, Any]]:
-    """The rows of some workloads, from the file where it has them."""
+def measure(seeds: Iterable[int], file: Path, again: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The rows of some workloads, from the file where it has them; engines named by `again` are measured anyhow."""
     known = {r["seed"]: r for r in map(json.loads, file.read_text().splitlines())} if file.exists() else {}
     rows = []
     for seed in seeds:
-        if seed not in known:
-            known[seed] = row(seed)
+        if seed not in known or again:
+            known[seed] = row(seed, again, known[seed]["cost"]) if seed in known else row(seed)
             with file.open("a") as out:
                 out.write(json.dumps(known[seed]) + "\n")
         rows.append(known[seed])
@@ -169,18 +172,23 @@ def judged(rows: list[dict[str, Any]], known: Sequence[Measured] | None = None) 
 app = typer.Typer(help="Measure which engine suits which workload.", no_args_is_help=True)
 Seeds = Annotated[str, typer.Option(help="FIRST:LAST, the last not included.")]
 Rows = Annotated[Path, typer.Option(help="Where the measured rows are kept, and read from.")]
+Again = Annotated[list[str] | None, typer.Option(help="An engine to be measured again in rows that are there.")]
 
 
 @app.command()
-def learn(seeds: Seeds = "1000:1080", rows: Rows = Path("learned.jsonl"), table: Path = TABLE) -> None:
+def learn(
+    seeds: Seeds = "1000:1080", rows: Rows = Path("learned.jsonl"), table: Path = TABLE, again: Again = None
+) -> None:
     """Measure workloads and write the recommendation table."""
-    write_table(measure(span(seeds), rows), table)
+    write_table(measure(span(seeds), rows, again or ()), table)
 
 
 @app.command()
-def examine(seeds: Seeds = "5000:5045", rows: Rows = Path("held-out.jsonl"), out: Path | None = None) -> None:
+def examine(
+    seeds: Seeds = "5000:5045", rows: Rows = Path("held-out.jsonl"), out: Path | None = None, again: Again = None
+) -> None:
     """Measure workloads the table does not know, and count how often the choice was good."""
-    outcome = judged(measure(span(seeds), rows))
+    outcome = judged(measure(span(seeds), rows, again or ()))
     for one in outcome:
         typer.echo(f"{one['seed']}: chose {one['chosen']}, best {one['best']}, {one['ratio']:.2f} times its cost")
     good = sum(one["ratio"] <= GOOD for one in outcome)

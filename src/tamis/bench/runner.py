@@ -1,10 +1,6 @@
 """Runs, each in a process of its own, one after the other; results are kept as they come, so a run of many can be stopped
 and taken up again at any time."""
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +8,10 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from tamis.bench.child import asked
 from tamis.bench.postgres import binaries, private_server
-from tamis.bench.results import FAILED, UNAVAILABLE, Result, Run, finished, machine, write
+from tamis.bench.results import UNAVAILABLE, Result, Run, finished, machine, write
 
 LIMIT = {"quick": 600.0, "full": 3600.0}
 """Seconds after which a run is ended; the first run of an engine may have to compile its kernels."""
@@ -58,38 +54,6 @@ def run_alone(run: Run, dsn: str = "", workloads: Path | None = None) -> Result:
     """One run in a process of its own; what goes wrong there is told by the result."""
     started, stamp = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     about = machine()
-    with tempfile.TemporaryDirectory(prefix="tamis-run-") as name:
-        file = Path(name) / "answer.json"
-        told = {"run": asdict(run), "dsn": dsn, "workloads": str(workloads or ""), "answer": str(file)}
-        answer = asked(told, file, LIMIT[run.profile], environment(workloads))
+    answer = asked(asdict(run), dsn, str(workloads or ""), LIMIT[run.profile])
     seconds = time.perf_counter() - started
     return Result(run, answer["status"], answer.get("rows", []), answer.get("reason", ""), seconds, about, stamp)
-
-
-def asked(told: dict[str, Any], file: Path, limit: float, variables: dict[str, str]) -> dict[str, Any]:
-    """What the child answers, or why it does not."""
-    command, pipe = [sys.executable, "-m", "tamis.bench.child"], subprocess.PIPE
-    child = subprocess.Popen(command, stdin=pipe, stderr=pipe, text=True, env=variables)
-    try:
-        _, complaints = child.communicate(json.dumps(told), timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"status": FAILED, "reason": f"not done after {limit:,.0f} s"}
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.communicate()
-    if file.exists():
-        found: dict[str, Any] = json.loads(file.read_text())
-        return found
-    last = complaints.strip().splitlines()[-1:] or [f"the process ended with status {child.returncode}"]
-    return {"status": FAILED, "reason": last[0]}
-
-
-def environment(session: Path | None) -> dict[str, str]:
-    """A child imports this very package, wherever it was started from. Where Python is told to keep no byte code, compiling
-    every import anew would take longer than most runs: then children share a cache for the length of the session."""
-    root = str(Path(__file__).resolve().parents[2])
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-    if sys.dont_write_bytecode and session is not None:
-        variables |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(session / "bytecode")}
-    return variables

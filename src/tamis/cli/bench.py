@@ -60,14 +60,17 @@ def run(
       tamis bench run topss-subscriptions --profile full
       tamis bench run all --engine mine
     """
-    from tamis.bench.results import OK
+    from tamis.bench.rehearsal import rehearse
+    from tamis.bench.results import OK, finished
     from tamis.bench.runner import run_all
     from tamis.bench.spec import chosen_suites, plan
 
     runs = [each for suite in chosen_suites(suites) for each in plan(suite, profile, engine, repeats=repeat)]
-    bad = 0
+    display, bad = Display(runs), 0
     try:
-        with Display(runs) as display:
+        todo = [each for each in runs if fresh or finished(results, each) is None]
+        rehearse(todo, typer.echo)
+        with display:
             for each, result, known in run_all(runs, results, dsn=dsn, fresh=fresh, begin=display.begin):
                 display.told(each, result, known)
                 bad += result.status != OK

@@ -1,10 +1,11 @@
 """Random workloads of every kind: what a seed draws is a whole workload, its size, shape and use included.
 
 They are where engines are compared without anybody choosing the ground, and where a choice between engines is put to the
-test: one set of seeds to learn from, another to be examined on.
+test: one set of seeds to learn from, another to be examined on. A fifth are of the kind that hash tables over several
+attributes were made for: equalities only, few values, every attribute in every event.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,4 +62,10 @@ def assorted(seed: int) -> Assorted:
     )
     batch = int(chance.choice([1, 10, 100, 1000]))
     updates = float(chance.choice([0.0, 0.0, 0.01, 0.1, 1.0]))
+    if not presence and chance.random() < 0.2:
+        every = int(between(max(12, 2 * most), 40))
+        shape = replace(
+            shape, attributes=every, pairs=(every, every), values=int(between(5, 100)), equality=1.0,
+            templates=int(between(1, 30)) if chance.random() < 0.5 else 0,
+        )  # fmt: skip
     return Assorted(seed, shape, batch, updates, presence)

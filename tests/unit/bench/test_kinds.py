@@ -39,9 +39,10 @@ def test_drift():
 
 def test_broker():
     pytest.importorskip("fastapi")
-    workload = {"subscriptions": 40, "fan_out": 5, "clients": 2, "batch": 5, "seconds": 1.0, "churn": 1}
+    workload = {"subscriptions": 40, "fan_out": 5, "clients": 2, "batch": [1, 5], "seconds": 0.5, "churn": 1}
     found = outcome("broker", "churn", workload)
     assert shown(found, "churn") == {"broker"}
-    values = found.rows[0]["values"]
-    assert values["events_per_second"] > 0
-    assert 0 < values["p50_ms"] <= values["p99_ms"]
+    assert [row["at"] for row in found.rows] == [{"clients": 2, "batch": 1}, {"clients": 2, "batch": 5}]
+    for row in found.rows:
+        assert row["values"]["events_per_second"] > 0
+        assert 0 < row["values"]["p50_ms"] <= row["values"]["p99_ms"]

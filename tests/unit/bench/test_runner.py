@@ -1,6 +1,9 @@
 """Runs in processes of their own, kept, resumed, and failing in ways that are told."""
 
 import json
+import multiprocessing
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -95,6 +98,19 @@ def test_what_goes_wrong_in_a_child_is_told_by_the_result(runs):
 def test_a_run_that_takes_too_long_is_ended(runs, monkeypatch):
     monkeypatch.setitem(runner.LIMIT, "quick", 0.05)
     assert "not done after" in run_alone(runs[0]).reason
+
+
+def test_a_process_that_dies_is_told_by_its_status(runs):
+    def kill():
+        while not (alive := multiprocessing.active_children()):
+            time.sleep(0.001)
+        alive[0].kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    told = run_alone(runs[0])
+    killer.join()
+    assert (told.status, told.reason) == (FAILED, "the process ended with status -9")
 
 
 def test_without_postgresql_its_rows_say_so_and_the_rest_runs(runs, tmp_path, monkeypatch):

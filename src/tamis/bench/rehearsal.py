@@ -1,0 +1,70 @@
+"""What need not be measured, done before: kernels compiled, on all cores.
+
+Each engine, with each of its variants, is run once on a small workload of each kind it will meet. What was rehearsed is marked
+beside the compiled kernels, so the next session starts measuring at once. Without a rehearsal runs compile what they
+need themselves, before their clock starts: one after the other, which takes longer.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from tamis.arrays.jit import CACHE_DIR
+from tamis.bench.child import asked
+from tamis.bench.results import OK, Run
+from tamis.matcher.warm import is_warm
+
+SMALL = {"subscriptions": 300, "events": 20, "hours": 8}
+SCALE = 0.005
+LIMIT = 600.0
+KERNELS = ("match", "operators", "drift")
+"""Kinds of experiment that run kernels in their own process."""
+WARM = Run("", "quick", "", "warm", "", "", {}, {}, {}, 0)
+"""The default engine's kernels for sizes that no small workload has."""
+
+
+def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
+    """Compile what these runs need and nobody compiled before."""
+    todo = {mark(small): small for small in map(shrunk, runs) if small.kind in KERNELS and small.engine != "sql"}
+    todo = {place: small for place, small in todo.items() if not place.exists()}
+    first = [WARM] if not is_warm() and any(small.engine == "tamis" for small in todo.values()) else []
+    # The default engine comes first and last: what `warm` compiles need not be compiled beside it.
+    rest = sorted(todo.values(), key=lambda small: small.engine == "tamis")
+    if not first and not rest:
+        return
+    tell(f"compiling kernels, engine variants: {len(rest)}; the next session will not have to")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for small, status in zip([*first, *rest], pool.map(rehearsed, [*first, *rest]), strict=True):
+            if status == OK and small is not WARM:
+                mark(small).parent.mkdir(parents=True, exist_ok=True)
+                mark(small).touch()
+
+
+def rehearsed(run: Run) -> str:
+    """How it went; what is wrong with a run is told when it is measured."""
+    status: str = asked(asdict(run), "", "", LIMIT)["status"]
+    return status
+
+
+def shrunk(run: Run) -> Run:
+    """The same thing with a small workload; numbers among an engine's options decide nothing about kernels."""
+    size = (
+        {"scale": SCALE}
+        if run.workload.get("kind") == "reference"
+        else {k: v for k, v in SMALL.items() if k in run.workload}
+    )
+    options = {name: value for name, value in run.options.items() if isinstance(value, (str, bool))}
+    settings = run.settings | {"seconds": 0.01} if run.kind == "match" else run.settings
+    return replace(run, options=options, workload=run.workload | size, settings=settings, repeat=0)
+
+
+def mark(run: Run) -> Path:
+    """The file that says it was done; of workloads only the kind counts."""
+    told = [run.kind, run.engine, run.options, run.workload.get("kind", ""), bool(run.settings.get("baseline"))]
+    return (
+        CACHE_DIR / "rehearsed" / hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
+    )
