@@ -85,10 +85,12 @@ def choices(figure: Figure, rows: list[Row]) -> Any:
         if alike
         else alt.Y("series:N", title=None, sort=list(dict.fromkeys(names)))
     )
-    colour = alt.Color("series:N", legend=None, scale=alt.Scale(range=COLOURS))
+    shades = alt.Scale(domain=list(dict.fromkeys(names)), range=COLOURS)
+    colour = alt.Color("series:N", legend=None, scale=shades)
     base = alt.Chart(data(values))
     mark = base.mark_point(filled=True, size=90, opacity=1) if logarithmic else base.mark_bar()
-    text = base.mark_text(align="left", dx=8, fontSize=11).encode(x=y, y=place, text=alt.Text("y:Q", format=",.3~r"))
+    beyond = base.mark_text(align="left", dx=8, fontSize=11).encode(x="high:Q", y=place)
+    text = beyond.encode(text=alt.Text("y:Q", format=",.3~r"))
     ranges = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q", y=place, color=alt.value("#333"))
     count = len({value["x"] if alike else value["series"] for value in values})
     panels = 1 if alike else len(order)
@@ -139,7 +141,7 @@ def scale(logarithmic: bool) -> Any:
 def axis(logarithmic: bool, values: list[float]) -> Any:
     """Labels that do not overlap; on a logarithmic axis those of 1, 2 and 5, or of powers of ten when it is long."""
     if not logarithmic:
-        return alt.Axis(format=FORMAT, labelOverlap=True)
+        return alt.Axis(format=FORMAT, labelOverlap=True, tickCount=7)
     positive = [value for value in values if value > 0]
     shown = "['1.0']" if positive and max(positive) / min(positive) > WIDE else "['1.0', '2.0', '5.0']"
     lead = "replace(format(datum.value, '.1e'), regexp('e.*'), '')"

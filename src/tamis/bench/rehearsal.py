@@ -11,11 +11,13 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 
-from tamis.arrays.jit import CACHE_DIR
+from tamis.arrays.jit import cache_of
 from tamis.bench.child import asked
 from tamis.bench.results import OK, Run
+from tamis.engines.registry import ENGINES
 from tamis.matcher.warm import is_warm
 
 SMALL = {"subscriptions": 300, "events": 20, "hours": 8}
@@ -29,7 +31,8 @@ WARM = Run("", "quick", "", "warm", "", "", {}, {}, {}, 0)
 
 def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
     """Compile what these runs need and nobody compiled before."""
-    todo = {mark(small): small for small in map(shrunk, runs) if small.kind in KERNELS and small.engine != "sql"}
+    small_runs = (shrunk(run) for run in runs if run.kind in KERNELS and run.engine != "sql")
+    todo = {mark(small): small for small in small_runs}
     todo = {place: small for place, small in todo.items() if not place.exists()}
     first = [WARM] if not is_warm() and any(small.engine == "tamis" for small in todo.values()) else []
     # The default engine comes first and last: what `warm` compiles need not be compiled beside it.
@@ -63,8 +66,11 @@ def shrunk(run: Run) -> Run:
 
 
 def mark(run: Run) -> Path:
-    """The file that says it was done; of workloads only the kind counts."""
+    """The file that says it was done, beside the kernels; of workloads only the kind counts."""
+    module = ENGINES[run.engine].partition(":")[0] if run.kind == "match" else f"tamis.bench.{run.kind}"
+    found = find_spec(module)
+    assert found is not None
+    assert found.origin is not None
     told = [run.kind, run.engine, run.options, run.workload.get("kind", ""), bool(run.settings.get("baseline"))]
-    return (
-        CACHE_DIR / "rehearsed" / hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
-    )
+    name = hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return cache_of(Path(found.origin)) / f"rehearsed-{name}"

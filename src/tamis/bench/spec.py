@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from tamis.bench.results import Run
-from tamis.engines.registry import ENGINES, engine_class
-from tamis.errors import DataError, nearest
+from tamis.engines.registry import ENGINES
+from tamis.errors import DataError, EngineError, nearest
 
 PROFILES = ("quick", "full")
 ALL = "all"
@@ -185,9 +185,11 @@ def plan(suite: Suite, profile: str, engines: list[str] | None = None, seed: int
     engine of choice on anything are left out then."""
     if profile not in PROFILES:
         raise DataError(f"there is no profile {profile!r}{nearest(profile, PROFILES)} (profiles: quick, full)")
+    known = list(dict.fromkeys([*suite.engines, *ENGINES]))
     for name in engines or []:
-        if name not in suite.engines:
-            engine_class(name)  # names the nearest when there is none
+        if name not in known:
+            where = f"suite {suite.name!r} and the registry know: {', '.join(known)}"
+            raise EngineError(f"there is no engine {name!r}{nearest(name, known)} ({where})")
     runs = []
     for group in suite.groups:
         matching = group.kind == "match"

@@ -24,7 +24,7 @@ class Rehearsals(list[Run]):
 @pytest.fixture
 def asked(monkeypatch, tmp_path):
     """In a place where nothing was rehearsed before."""
-    monkeypatch.setattr(rehearsal, "CACHE_DIR", tmp_path)
+    monkeypatch.setattr(rehearsal, "cache_of", lambda file: tmp_path / file.stem)
     monkeypatch.setattr(rehearsal, "is_warm", lambda: False)
     seen = Rehearsals()
     monkeypatch.setattr(rehearsal, "rehearsed", seen)
