@@ -15,6 +15,9 @@ COLOURS = [
 ]  # fmt: skip
 GREYS = ["#444444", "#8a8a8a", "#b5b5b5"]
 FORMAT = ",.12~g"
+ABOVE: dict[str, Any] = {"titleAngle": 0, "titleAlign": "left", "titleX": 0, "titleY": -8}
+"""An axis title above its axis, where a short chart has no room beside it."""
+FEW = 8
 WIDE = 300.0
 """Logarithmic axes that span more than this factor label powers of ten only."""
 
@@ -50,7 +53,10 @@ def line_row(row: Row, figure: Figure, single: bool) -> dict[str, Any]:
 def line_layers(figure: Figure, values: list[dict[str, Any]]) -> list[Any]:
     """Measured lines with their range, published ones dashed and grey."""
     xs, ys = ([value[name] for value in values] for name in ("x", "y"))
-    x = alt.X("x:Q", title=figure.x_title, scale=scale("x" in figure.log), axis=axis("x" in figure.log, xs))
+    few = sorted(set(xs)) if len(set(xs)) <= FEW and "x" not in figure.log else None
+    x = alt.X(
+        "x:Q", title=figure.x_title, scale=scale("x" in figure.log, tight=True), axis=axis("x" in figure.log, xs, few)
+    )
     y = alt.Y("y:Q", title=figure.y_title, scale=scale("y" in figure.log), axis=axis("y" in figure.log, ys))
     names = list(dict.fromkeys(value["series"] for value in values if not value["paper"]))
     theirs_names = list(dict.fromkeys(value["series"] for value in values if value["paper"]))
@@ -81,7 +87,7 @@ def choices(figure: Figure, rows: list[Row]) -> Any:
     alike = all(value["series"] == value["x"] for value in values) or len(set(names)) == 1
     y = alt.X("y:Q", title=figure.y_title, scale=scale(logarithmic), axis=axis(logarithmic, [row.y for row in rows]))
     place = (
-        alt.Y("x:N", title=figure.x_title, sort=order)
+        alt.Y("x:N", title=figure.x_title, sort=order, axis=alt.Axis(**ABOVE))
         if alike
         else alt.Y("series:N", title=None, sort=list(dict.fromkeys(names)))
     )
@@ -115,7 +121,7 @@ def series_names(figure: Figure, rows: list[Row]) -> list[str]:
 def heat_map(cells: list[dict[str, Any]], title: str, legend: str) -> Any:
     """Engines × workloads: the number in each cell, coloured by how far it is from its column's best."""
     columns = list(dict.fromkeys(cell["workload"] for cell in cells))
-    x = alt.X("workload:N", title=None, sort=columns, axis=alt.Axis(labelAngle=-30, labelLimit=220, orient="top"))
+    x = alt.X("workload:N", title=None, sort=columns, axis=alt.Axis(labelAngle=-40, labelLimit=220, orient="top"))
     y = alt.Y("engine:N", title=None, sort=alt.EncodingSortField("rank", op="mean"))
     base = alt.Chart(data(cells)).encode(x=x, y=y)
     shade = alt.Color(
@@ -133,13 +139,18 @@ def data(values: list[dict[str, Any]]) -> Any:
     return cast("Any", alt.Data)(values=values)
 
 
-def scale(logarithmic: bool) -> Any:
-    """Logarithmic, or from zero on."""
-    return alt.Scale(type="log", nice=True) if logarithmic else alt.Scale(zero=True, nice=True)
+def scale(logarithmic: bool, tight: bool = False) -> Any:
+    """Logarithmic, or from zero on; a tight one ends where the values do."""
+    if logarithmic:
+        return alt.Scale(type="log", nice=False, padding=12) if tight else alt.Scale(type="log", nice=True)
+    return alt.Scale(zero=True, nice=True)
 
 
-def axis(logarithmic: bool, values: list[float]) -> Any:
-    """Labels that do not overlap; on a logarithmic axis those of 1, 2 and 5, or of powers of ten when it is long."""
+def axis(logarithmic: bool, values: list[float], few: list[float] | None = None) -> Any:
+    """Labels that do not overlap; on a logarithmic axis those of 1, 2 and 5, or of powers of ten when it is long; where values
+    are few, their own."""
+    if few is not None:
+        return alt.Axis(format=FORMAT, labelOverlap=True, values=few)
     if not logarithmic:
         return alt.Axis(format=FORMAT, labelOverlap=True, tickCount=7)
     positive = [value for value in values if value > 0]

@@ -5,6 +5,7 @@ Everything on it is derived from result files: charts, tables of our numbers bes
 
 import base64
 import html
+import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
@@ -77,6 +78,8 @@ def write_report(suites: list[Suite], results: list[Result], skipped: list[str],
     """Write `index.html`, `summary.md` and the PNGs; returns the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
     page = Page(folder)
+    results, former = planned(suites, results, profile)
+    skipped = skipped + former
     found = points(results)
     there = [suite for suite in suites if any(result.run.suite == suite.name for result in results)]
     judged = {suite.name: verdicts(suite, found) for suite in there}
@@ -94,6 +97,34 @@ def write_report(suites: list[Suite], results: list[Result], skipped: list[str],
     file.write_text(page.html(f"tamis {__version__}: experiments, {profile} profile"), encoding="utf-8")
     (folder / "summary.md").write_text(summary(there, judged, found, about), encoding="utf-8")
     return file
+
+
+def planned(suites: list[Suite], results: list[Result], profile: str) -> tuple[list[Result], list[str]]:
+    """The results of workloads that the suites have, in the order of the suites; and what became of the others."""
+    places = [
+        (suite.name, group.name, work)
+        for suite in suites
+        for group in suite.groups
+        for work in group.workloads(profile)
+    ]
+    place = {told(*each): n for n, each in enumerate(places)}
+    here = [result for result in results if told_run(result) in place]
+    others = Counter(result.run.suite for result in results if told_run(result) not in place)
+    lines = [
+        f"{suite}: {count} results of workloads that the suite does not have (any more)"
+        for suite, count in others.items()
+    ]
+    return sorted(here, key=lambda result: place[told_run(result)]), lines
+
+
+def told_run(result: Result) -> str:
+    """What a result was measured on."""
+    return told(result.run.suite, result.run.group, result.run.workload)
+
+
+def told(suite: str, group: str, workload: dict[str, Any]) -> str:
+    """A workload's name."""
+    return json.dumps([suite, group, workload], sort_keys=True)
 
 
 def machine_line(results: list[Result], profile: str) -> str:
