@@ -217,7 +217,7 @@ def draw(page: Page, suite: Suite, figure: Figure, judged: list[Verdict], found:
     for verdict in judged:
         if verdict.claim.figure == figure.id:
             told = f" Here: {e(verdict.measured)}." if verdict.measured else ""
-            paper = f" Paper: {e(verdict.claim.paper)}." if verdict.claim.paper else ""
+            paper = f" Paper: {e(verdict.claim.paper)}."
             page.add(f"<p>Claim: {e(verdict.claim.text)} {mark(verdict)}.{told}{paper}</p>")
     if figure.note:
         page.add(f"<p class=note>{e(figure.note)}</p>")

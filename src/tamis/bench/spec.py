@@ -100,12 +100,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a paper and the test that decides it; see `claims`."""
+    """A sentence of a paper and the test that decides it; see `claims`. `paper`: the number it gives."""
 
     text: str
     figure: str
     test: dict[str, Any]
-    paper: str = ""
+    paper: str = "in words only"
 
 
 @dataclass(frozen=True, slots=True)

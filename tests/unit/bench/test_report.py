@@ -6,7 +6,7 @@ from importlib import resources
 from tests.unit.bench.sets import result, small_suite
 
 from tamis.bench.figures import figure_rows
-from tamis.bench.report import Page, recommendation, write_report
+from tamis.bench.report import Page, planned, recommendation, write_report
 from tamis.bench.results import UNAVAILABLE, points
 
 EMPTY = {"img", "meta", "br"}
@@ -64,6 +64,13 @@ def test_the_page_is_whole_valid_and_loads_nothing(tmp_path):
     assert all((tmp_path / name).read_bytes()[:4] == b"\x89PNG" for name in pictures)
 
 
+def test_results_come_in_the_order_of_the_suite_and_those_of_a_former_plan_are_named():
+    results = [result("right", 100, [1.0]), result("left", 77, [1.0]), result("left", 50, [1.0])]
+    kept, former = planned([small_suite()], results, "quick")
+    assert [each.run.workload["subscriptions"] for each in kept] == [50, 100]
+    assert former == ["small: 1 results of workloads that the suite does not have (any more)"]
+
+
 def test_an_engine_the_suite_does_not_list_is_in_the_figure():
     found = points([result("left", 50, [1.0]), result("tree", 50, [2.0])])
     rows = figure_rows(found, small_suite().figures[0], "small")
@@ -77,7 +84,8 @@ def test_an_engine_the_suite_does_not_list_is_in_the_figure():
 
 def test_time_per_match_is_pooled_by_output():
     figure = replace(small_suite().figures[0], x="output", paper=[])
-    rows = figure_rows(points([result("left", 50, [1.0]), result("left", 100, [1.0])]), figure, "small")
+    smaller = replace(result("left", 50, [1.0]), rows=[{"by_output": [[2, 1.0]] * 5}])
+    rows = figure_rows(points([smaller, result("left", 100, [1.0])]), figure, "small")
     assert [(row.series, row.x, row.y) for row in rows] == [("left", 2, 2.0)]
 
 
