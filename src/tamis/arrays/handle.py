@@ -48,3 +48,4 @@ def viewer(item: Any) -> Any:
 
 view_uint8, view_uint16, view_uint32 = viewer(types.uint8), viewer(types.uint16), viewer(types.uint32)
 view_int32, view_int64, view_float64 = viewer(types.int32), viewer(types.int64), viewer(types.float64)
+view_uint64 = viewer(types.uint64)

@@ -28,3 +28,12 @@ def pair_hash(one: int, other: int) -> np.uint64:
 def pair_bucket(one: int, other: int, bits: int) -> int:
     """A bucket for an unordered pair of integers; 0 < bits < 64."""
     return np.int64(pair_hash(one, other) >> np.uint64(64 - bits))  # type: ignore[return-value]
+
+
+@leaf
+def scattered(value: int) -> np.uint64:
+    """A value's bits spread over all 64, so that the exclusive or of several is a hash of their set."""
+    mixed = np.uint64(value) * GOLDEN
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= SECOND
+    return mixed ^ mixed >> np.uint64(29)

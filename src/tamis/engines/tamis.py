@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from tamis.arrays.store import Writer
 from tamis.candidates.delta import Delta, match_view
 from tamis.candidates.keyed.base import Base, new_base
+from tamis.candidates.keyed.choose import PROBE_COST
 from tamis.candidates.keyed.combine import add_matches, by_cluster, in_order
 from tamis.candidates.keyed.decode import decode_index
 from tamis.candidates.keyed.index import NO_SAMPLE, Sample, arrays_of
 from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
+from tamis.candidates.keyed.schemas import WIDEST
 from tamis.candidates.keyed.single import FULL, REFUSED, Frame, match_one, match_packed
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
@@ -54,12 +56,14 @@ NO_SCRATCH = np.zeros(0, np.uint32)
 class TamisOptions(Options):
     """threads: how many share a batch. merge: `background`, `inline` (within the insert that makes it due) or `never`.
     merge_least: conjunctions the delta holds at least before a merge. sample: events that keys are chosen for when the
-    index is built; without them the constants are all there is to go by."""
+    index is built; without them the constants are all there is to go by. look_up_ns: nanoseconds that looking up a pair or a
+    schema is taken to cost, where testing a candidate costs 15; less makes more and longer keys."""
 
     threads: int = 1
     merge: str = "background"
     merge_least: int = MERGE_LEAST
     sample: EventBatch | None = None
+    look_up_ns: float = PROBE_COST
 
 
 DEFAULTS = TamisOptions()
@@ -102,7 +106,8 @@ class TamisEngine:
         assert isinstance(options, TamisOptions)
         events = options.sample
         sample = NO_SAMPLE if events is None else Sample(len(events), events.attrs, events.keys)
-        engine = cls(subscriptions.dictionary, new_base(subscriptions, sample, subscriptions.owners), options)
+        base = new_base(subscriptions, sample, subscriptions.owners, options.look_up_ns)
+        engine = cls(subscriptions.dictionary, base, options)
         engine.sampler.ring += [sample] if sample.events else []
         return engine
 
@@ -188,9 +193,10 @@ class TamisEngine:
             "bytes_touched": self.touched,
             "candidates_per_event": self.candidates / max(1, self.events),
             "expected_candidates": base.built.expected,
-            "best_candidates": base.best(self.sampler.sample(), self.dictionary),
+            "best_candidates": self._best(base),
             "delta_conjunctions": sum(len(delta) for delta in deltas),
             "merges": self.merges,
+            "schemas": len(base.built.arrays.keys.schemas.slots) // WIDEST,
             "blocks": len(base.built.arrays.narrow.block_live) + len(base.built.arrays.wide.block_live),
         }
         owners, conjunctions = base.alive()
@@ -302,12 +308,14 @@ class TamisEngine:
 
     def _frame(self, base: Base, pairs: int) -> Frame:
         """Memory for one event; put back into `_frames` after use."""
-        slots = len(base.built.arrays.ranks.attrs)
+        arrays = base.built.arrays
+        sizes = (len(arrays.ranks.attrs), len(arrays.keys.schemas.slots) // WIDEST, pairs)
         try:
             frame = self._frames.pop()
         except IndexError:  # all in use by other threads
-            return Frame(slots, pairs)
-        return frame if frame.slots >= slots and frame.pairs >= pairs else Frame(slots, pairs, len(frame.memory.out))
+            return Frame(*sizes)
+        enough = frame.slots >= sizes[0] and frame.schemas >= sizes[1] and frame.pairs >= pairs
+        return frame if enough else Frame(*sizes, len(frame.memory.out))
 
     def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
         slots = len(base.built.arrays.ranks.attrs)
@@ -341,9 +349,12 @@ class TamisEngine:
         if base.usual is None:
             base.usual = met if base.learned else 0.0
         if met > REKEY_MARGIN * max(base.usual, base.built.expected) + REKEY_SPARE and len(self.sampler):
-            best = base.best(self.sampler.sample(), self.dictionary)
-            if met > REKEY_MARGIN * best + REKEY_SPARE:
+            if met > REKEY_MARGIN * self._best(base) + REKEY_SPARE:
                 self._start_merge()
+
+    def _best(self, base: Base) -> float:
+        """Candidates per event under the best keys for the events sampled lately."""
+        return base.best(self.sampler.sample(), self.dictionary, self.options.look_up_ns)
 
     def _start_merge(self) -> None:
         if self.options.merge == "never":
@@ -380,7 +391,8 @@ class TamisEngine:
         table = SubscriptionTable.concat([decode_index(base.built.arrays, dead, self.dictionary), *added])
         present = base.present & ~dead if len(dead) else base.present
         alive = np.flatnonzero(np.unpackbits(present, bitorder="little")).astype(np.int32)
-        return new_base(table, self.sampler.sample(), np.concatenate([alive, *(part.owners for part in added)]))
+        owners = np.concatenate([alive, *(part.owners for part in added)])
+        return new_base(table, self.sampler.sample(), owners, self.options.look_up_ns)
 
     def _rebuild(self) -> None:
         state = self.state

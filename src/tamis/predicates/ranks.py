@@ -48,11 +48,25 @@ def rank_table(table: SubscriptionTable) -> tuple[Ranks, Codes]:
     attrs = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.int32)
     slots = np.full(len(counts), -1, np.int32)
     slots[attrs] = np.arange(len(attrs), dtype=np.int32)
-    of_set = table.ops >= FIRST_SET
-    set_starts = np.concatenate([[0], np.cumsum((table.hi - table.lo)[of_set])]).astype(np.int64)
+    set_starts = starts_of_sets(table)
     columns = (slots[table.attrs], table.ops, table.lo, table.hi, table.sets, set_starts, len(attrs))
     bound_starts, bounds, lo, hi, set_codes = rank_slots(*columns)
     return Ranks(slots, attrs, bound_starts, bounds), Codes(lo, hi, set_starts, set_codes)
+
+
+def code_known(table: SubscriptionTable, ranks: Ranks) -> Codes:
+    """The predicates of a table in codes, by the ranks of another that has all its constants."""
+    set_starts = starts_of_sets(table)
+    lo, hi = np.empty(len(table.attrs), np.int32), np.empty(len(table.attrs), np.int32)
+    set_codes = np.empty(int(set_starts[-1]), np.int32)
+    columns = (ranks.slots[table.attrs], table.ops, table.lo, table.hi, table.sets)
+    look_up_codes(*columns, ranks.starts, ranks.bounds, lo, hi, set_codes)
+    return Codes(lo, hi, set_starts, set_codes)
+
+
+def starts_of_sets(table: SubscriptionTable) -> Int64Array:
+    """Where the set of each set predicate starts, in the order of the predicates; int64[sets + 1]."""
+    return np.concatenate([[0], np.cumsum((table.hi - table.lo)[table.ops >= FIRST_SET])]).astype(np.int64)
 
 
 @leaf
@@ -65,6 +79,34 @@ def rank(bounds: Int64Array, start: int, stop: int, key: int) -> int:
         low = middle + 1 if bounds[middle] <= key else low
         count = count - half - 1 if bounds[middle] <= key else half
     return low - start + 1
+
+
+@leaf
+def look_up_codes(
+    slot: Int32Array,
+    ops: NDArray[np.uint8],
+    lo: Int64Array,
+    hi: Int64Array,
+    sets: Int64Array,
+    starts: Int64Array,
+    bounds: Int64Array,
+    lo_codes: Int32Array,
+    hi_codes: Int32Array,
+    set_codes: Int32Array,
+) -> None:
+    """Fill the codes of predicates (see `Codes`) whose constants are all among the bounds."""
+    number, n = 0, 0
+    for p in range(len(slot)):
+        first, last = starts[slot[p]], starts[slot[p] + 1]
+        lo_codes[p], hi_codes[p] = 0, 0
+        if ops[p] >= FIRST_SET:
+            for q in range(lo[p], hi[p]):
+                set_codes[n] = rank(bounds, first, last, sets[q])
+                n += 1
+            lo_codes[p] = number
+            number += 1
+        elif ops[p] != MISSING:
+            lo_codes[p], hi_codes[p] = rank(bounds, first, last, lo[p]), rank(bounds, first, last, hi[p])
 
 
 @leaf

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.handle import handle_of
+from tamis.candidates.keyed.choose import PROBE_COST
 from tamis.candidates.keyed.decode import decode_index
 from tamis.candidates.keyed.index import Built, Sample, arrays_of, build_index, expected_candidates
 from tamis.encoding.dictionary import Dictionary
@@ -47,11 +48,12 @@ class Base:
         held = self.present.nbytes + self.dead.nbytes + self.several.nbytes
         return held + (self.few.nbytes if self.few is not None else 0)
 
-    def best(self, sample: Sample, dictionary: Dictionary) -> float:
+    def best(self, sample: Sample, dictionary: Dictionary, look_up: float = PROBE_COST) -> float:
         """Candidates per event expected under the best keys for the sampled events, estimated on a few conjunctions."""
         if self.few is None:
             self.few = thinned(decode_index(self.built.arrays, NONE_DEAD, dictionary))
-        return expected_candidates(self.few, sample) * self.conjunctions / max(1, len(self.few))
+        times = self.conjunctions / max(1, len(self.few))
+        return expected_candidates(self.few, times, self.built.arrays.ranks, sample, look_up)
 
     def bury(self, ids: Int32Array) -> None:
         """Mark owners as dead; unknown ones are ignored."""
@@ -73,7 +75,7 @@ class Base:
         return self.dead if self.buried else NONE_DEAD
 
 
-def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Base:
+def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array, look_up: float = PROBE_COST) -> Base:
     """A base over a table for the sampled events; `owners` may include some without a conjunction that can hold.
 
     Conjunctions that cannot hold are dropped before anything is counted: the index does not keep them, so a merge would
@@ -88,7 +90,7 @@ def new_base(table: SubscriptionTable, sample: Sample, owners: Int32Array) -> Ba
     several = np.stack([many, counts[many]]).astype(np.int32)
     idle = int(np.count_nonzero(bits)) - int(np.count_nonzero(counts))
     present = np.packbits(bits, bitorder="little")
-    built = build_index(table, sample)
+    built = build_index(table, sample, look_up)
     return Base(built, present, len(table) + idle, several, thinned(table), sample.events > 0)
 
 

@@ -3,6 +3,7 @@
 For each conjunction the cheapest single key is compared with the cheapest pair of keys. An event that carries n attributes
 looks up each of its single keys but about n²/2 pairs, and cells of every size; so each class of pairs (both values,
 value and attribute, both attributes) and cells are used only if the candidates they save cost more than their look-ups.
+The same holds for each schema of several attributes (`schemas.py`), which may make the pairs superfluous.
 """
 
 from typing import NamedTuple
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
+from tamis.candidates.keyed.schemas import WIDEST, Schemas, UInt64Array, best_schemas, by_lead, file_under, is_point
 from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, mass
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
 from tamis.predicates.ranks import Ranks
 
-ALWAYS, VALUE, VALUES, CELL, ATTRIBUTE, PAIR = range(6)
-KINDS = ("always", "value", "values", "cell", "attribute", "pair")
+ALWAYS, VALUE, VALUES, CELL, ATTRIBUTE, PAIR, SCHEMA = range(7)
+KINDS = ("always", "value", "values", "cell", "attribute", "pair", "schema")
 LEVELS, FINEST = 3, 2
 """Cells come in up to three sizes, each a quarter of the one before and none smaller than 2^FINEST codes."""
 SPREAD = 8
@@ -41,9 +43,10 @@ class Keys(NamedTuple):
     values int32[s]: the cluster of code 0 of slot s, or -1; cells int32[6 s + 2 level + grid]: the cluster of the first cell
     of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit each;
     paired uint8[s]: whether the attribute occurs in pairs; paired_values uint8[clusters up to the pairs, or 0]: whether the
-    value does. plan int64[3]: the first cluster of pairs, the bits of their hash, the classes of pairs in use (bit k: pairs
-    with k values). filter uint8[2^bits, or 0]: a byte per cluster of pairs, in which three further bits of a pair's hash
-    choose the bit that is set, so that nearly all pairs nobody asks for are dismissed by one load.
+    value does. plan int64[3]: the first hashed cluster, the bits of the hash, the classes of pairs in use (bit k: pairs
+    with k values). filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three further bits of the hash choose the
+    bit that is set, so that nearly all pairs and schemas nobody asks for are dismissed by one load. schemas: whose values
+    are hashed together.
     """
 
     values: Int32Array
@@ -54,15 +57,26 @@ class Keys(NamedTuple):
     paired_values: NDArray[np.uint8]
     plan: Int64Array
     filter: NDArray[np.uint8]
+    schemas: Schemas
 
 
 class Choice(NamedTuple):
-    """The key of each conjunction: kind uint8[c], first/second int32[c] the predicates it rests on (or -1), cost float64[c]."""
+    """The key of each conjunction: kind uint8[c], first/second int32[c] the predicates it rests on (or -1), cost float64[c],
+    hashes uint64[c] of the values of its schema, if it has one."""
 
     kind: NDArray[np.uint8]
     first: Int32Array
     second: Int32Array
     cost: Float64Array
+    hashes: UInt64Array
+
+
+class Found(NamedTuple):
+    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each; the schemas."""
+
+    choice: Choice
+    allowed: int
+    schemas: Schemas
 
 
 @leaf
@@ -162,7 +176,7 @@ def choose(
         kind[c], first[c], cost[c] = kind_chosen, chosen, best
         if other >= 0 and one_p * other_p < best and allowed >> (one_value + other_value) & 1:
             kind[c], first[c], second[c], cost[c] = PAIR, one, other, one_p * other_p
-    return Choice(kind, first, second, cost)
+    return Choice(kind, first, second, cost, np.zeros(0, np.uint64))
 
 
 @leaf
@@ -173,22 +187,44 @@ def count_equalities(coded: Coded, bound_starts: Int64Array, named: Int32Array) 
             named[bound_starts[coded.slots[p]] + 3 * coded.slots[p] + coded.lo[p]] += 1
 
 
-def best_keys(coded: Coded, ranks: Ranks, weights: Weights, sets: tuple[Int64Array, Int32Array]) -> tuple[Choice, int]:
-    """The key of every conjunction, and what is allowed: the classes of pairs and cells that pay for their look-ups."""
+def best_keys(
+    coded: Coded,
+    ranks: Ranks,
+    weights: Weights,
+    likely: Float64Array,
+    sets: tuple[Int64Array, Int32Array],
+    look_up: float = PROBE_COST,
+    times: float = 1.0,
+) -> Found:
+    """The key of every conjunction, under whatever pays for its look-ups.
+
+    likely float64[p]: P(predicate holds); raised to 1.0 where the schema of a conjunction implies it. look_up: nanoseconds
+    for a pair or a schema. times: conjunctions that each of these stands for.
+    """
     named = np.zeros(len(weights.below), np.int32)
     count_equalities(coded, ranks.starts, named)
     columns = (coded, ranks.starts, weights.presence, weights.below, *sets, named)
     step = max(1, len(coded.owners) // TRIED)
+    scale = step * times
     n = weights.pairs
     lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
 
-    def price(allowed: int) -> float:
-        probes = sum(lookups[group] for group in range(3) if allowed >> group & 1) * PROBE_COST
-        probes += 2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0
-        return float(choose(*columns, allowed, step).cost.sum()) * step * ROW_COST + probes
+    def probes(allowed: int) -> float:
+        pairs = sum(lookups[group] for group in range(3) if allowed >> group & 1) * look_up
+        return pairs + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
 
-    allowed = min(range(16), key=price)
-    return choose(*columns, allowed, 1), allowed
+    costs = [np.ascontiguousarray(choose(*columns, allowed, step).cost[::step]) for allowed in range(2 * CELLS_ALLOWED)]
+    ways = {}
+    for some in (range(len(costs)), (0, CELLS_ALLOWED)):  # schemas beside what is best without them, or beside no pairs
+        allowed = min(some, key=lambda way: probes(way) + ROW_COST * scale * float(costs[way].sum()))
+        if allowed not in ways:
+            ways[allowed] = best_schemas(coded, likely, weights.presence, costs[allowed], scale, look_up / ROW_COST)
+    allowed = min(ways, key=lambda way: probes(way) + ROW_COST * ways[way][1])
+    schemas = by_lead(ways[allowed][0], weights.presence)
+    choice = choose(*columns, allowed, 1)
+    filed, hashes = file_under(schemas, coded, likely, choice.cost)
+    choice.kind[filed] = SCHEMA
+    return Found(choice._replace(hashes=hashes), allowed, schemas)
 
 
 @kernel
@@ -245,18 +281,18 @@ def fill(
             keys.levels[s] |= np.uint8(1 << bit)
             clusters[n] = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, coded.lo[p])
         else:
-            one = pair_atom(coded, keys, p)
-            other = pair_atom(coded, keys, choice.second[c])
-            bucket, bit = pair_place(one, other, keys.plan[1])
+            mixed = choice.hashes[c]
+            if kind == PAIR:
+                mixed = pair_hash(pair_atom(coded, keys, p), pair_atom(coded, keys, choice.second[c]))
+            bucket, bit = place(mixed, keys.plan[1])
             clusters[n] = keys.plan[0] + bucket
             keys.filter[bucket] |= np.uint8(1 << bit)
         n += 1
 
 
 @leaf
-def pair_place(one: int, other: int, bits: int) -> tuple[int, int]:
-    """The cluster of a pair among those of pairs, and its bit in the filter."""
-    mixed = pair_hash(one, other)
+def place(mixed: np.uint64, bits: int) -> tuple[int, int]:
+    """The cluster of a hash among those of pairs and schemas, and its bit in the filter."""
     bucket, bit = mixed >> np.uint64(64 - bits), (mixed >> np.uint64(61 - bits)) & np.uint64(7)
     return np.int64(bucket), np.int64(bit)  # type: ignore[return-value]
 
@@ -264,8 +300,8 @@ def pair_place(one: int, other: int, bits: int) -> tuple[int, int]:
 @leaf
 def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
     """The single key that predicate p contributes to a pair, marked as in use."""
-    s, op = coded.slots[p], coded.ops[p]
-    if (op == IN or op == ALL) and coded.lo[p] == coded.hi[p]:
+    s = coded.slots[p]
+    if is_point(coded, p):
         atom = keys.values[s] + coded.lo[p]
         keys.paired_values[atom] = 1
         return atom
@@ -273,8 +309,9 @@ def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
     return 1 + s
 
 
-def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int) -> tuple[Keys, int]:
+def key_space(coded: Coded, ranks: Ranks, found: Found) -> tuple[Keys, int]:
     """Numbers for all keys that may be used, and how many clusters that makes."""
+    choice, allowed, schemas = found
     slots = len(ranks.attrs)
     codes = np.diff(ranks.starts) + 2
     point = ((coded.ops == IN) | (coded.ops == ALL)) & (coded.lo == coded.hi)
@@ -292,8 +329,9 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int) -> tuple
     counts = np.repeat(np.where(with_cells[:, None] & (sizes_of_cells >= FINEST), counts, 0), 2, axis=1).ravel()
     cells = end + np.cumsum(counts) - counts
     end += int(counts.sum())
-    pairs = int(np.count_nonzero(choice.kind == PAIR))
-    bits = max(4, (2 * pairs).bit_length()) if pairs else 0
+    pairs, in_schemas = int(np.count_nonzero(choice.kind == PAIR)), choice.hashes[choice.kind == SCHEMA]
+    different = pairs + distinct(in_schemas)
+    bits = max(4, (2 * different).bit_length()) if different else 0
     keys = Keys(
         np.where(has_values, values, -1).astype(np.int32),
         cells.astype(np.int32),
@@ -302,6 +340,15 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int) -> tuple
         np.zeros(slots, np.uint8),
         np.zeros(end if allowed & 6 else 0, np.uint8),
         np.array([end, bits, allowed & 7 if pairs else 0], np.int64),
-        np.zeros(1 << bits if pairs else 0, np.uint8),
+        np.zeros(1 << bits if bits else 0, np.uint8),
+        schemas if len(in_schemas) else by_lead(np.zeros((0, WIDEST), np.int32), np.zeros(slots)),
     )
-    return keys, end + (1 << bits if pairs else 0)
+    return keys, end + (1 << bits if bits else 0)
+
+
+def distinct(hashes: UInt64Array) -> int:
+    """About how many different hashes there are: those that do not fall on one another in a table of their own."""
+    bits = len(hashes).bit_length() + 1
+    used = np.zeros(1 << bits, np.bool_)
+    used[hashes >> np.uint64(64 - bits)] = True
+    return int(np.count_nonzero(used))

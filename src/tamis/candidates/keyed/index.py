@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 from tamis.arrays.csr import grouped
 from tamis.arrays.handle import view_float64, view_int32, view_int64, view_uint8, view_uint16, view_uint32
 from tamis.arrays.jit import leaf
-from tamis.candidates.keyed.choose import KINDS, Keys, assign, best_keys, key_space
+from tamis.candidates.keyed.choose import KINDS, PROBE_COST, Keys, assign, best_keys, key_space
 from tamis.candidates.keyed.coded import Coded, code_table
 from tamis.candidates.keyed.layout import MOST_NARROW, Clusters, aligned
-from tamis.candidates.keyed.weights import Float64Array, likelihood, weigh
+from tamis.candidates.keyed.schemas import Schemas
+from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, weigh
 from tamis.candidates.keyed.write import write_clusters
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.predicates.jumps import Jumps, jump_tables
-from tamis.predicates.ranks import Ranks, rank_table
+from tamis.predicates.ranks import Ranks, code_known, rank_table
 
 
 class Index(NamedTuple):
@@ -54,18 +55,18 @@ class Built(NamedTuple):
     expected: float
 
 
-def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE) -> Built:
-    """The index of a table's conjunctions under the keys best for the sampled events."""
+def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE, look_up: float = PROBE_COST) -> Built:
+    """The index of a table's conjunctions under the keys best for the sampled events; look_up as in `best_keys`."""
     ranks, codes = rank_table(table)
     coded = code_table(table, ranks, codes)
     sets = (codes.set_starts, codes.set_codes)
     weights = weigh(coded, ranks, *sample)
-    choice, allowed = best_keys(coded, ranks, weights, sets)
-    keys, clusters = key_space(coded, ranks, choice, allowed)
+    likely, narrow = described(coded, ranks, weights, sets)
+    found = best_keys(coded, ranks, weights, likely, sets, look_up)
+    keys, clusters = key_space(coded, ranks, found)
+    choice = found.choice
     filed, cluster_of = assign(coded, choice, keys, ranks.starts, *sets)
     starts, order = grouped(cluster_of, clusters)
-    likely, narrow = np.empty(len(coded.slots), np.float64), np.ones(len(coded.owners), np.bool_)
-    describe(coded, ranks.starts, weights.presence, weights.below, *sets, likely, narrow)
     rows = filed[order]
     columns = (coded, choice, likely, rows, starts)
     slots = len(ranks.attrs)
@@ -87,29 +88,34 @@ def index_view(handle: Int64Array) -> Index:
         Keys(
             view_int32(handle, 8), view_int32(handle, 9), view_uint8(handle, 10), view_uint8(handle, 11),
             view_uint8(handle, 12), view_uint8(handle, 13), view_int64(handle, 14), view_uint8(handle, 15),
+            Schemas(view_int32(handle, 16), view_int32(handle, 17)),
         ),
-        view_int64(handle, 16),
-        view_int32(handle, 17),
-        view_uint8(handle, 18),
+        view_int64(handle, 18),
+        view_int32(handle, 19),
+        view_uint8(handle, 20),
         Clusters(
-            view_uint32(handle, 19), view_uint16(handle, 20), view_uint32(handle, 21), view_uint32(handle, 22),
-            view_int32(handle, 23), view_int32(handle, 24), view_uint32(handle, 25), view_uint8(handle, 26),
-            view_uint16(handle, 27),
+            view_uint32(handle, 21), view_uint16(handle, 22), view_uint32(handle, 23), view_uint32(handle, 24),
+            view_int32(handle, 25), view_int32(handle, 26), view_uint32(handle, 27), view_uint8(handle, 28),
+            view_uint16(handle, 29),
         ),
         Clusters(
-            view_uint32(handle, 28), view_uint32(handle, 29), view_uint32(handle, 30), view_uint32(handle, 31),
-            view_int32(handle, 32), view_int32(handle, 33), view_uint32(handle, 34), view_uint8(handle, 35),
-            view_uint32(handle, 36),
+            view_uint32(handle, 30), view_uint32(handle, 31), view_uint32(handle, 32), view_uint32(handle, 33),
+            view_int32(handle, 34), view_int32(handle, 35), view_uint32(handle, 36), view_uint8(handle, 37),
+            view_uint32(handle, 38),
         ),
     )  # fmt: skip
 
 
-def expected_candidates(table: SubscriptionTable, sample: Sample) -> float:
-    """What an index built for the sample would be expected to cost, without building it."""
-    ranks, codes = rank_table(table)
-    coded = code_table(table, ranks, codes)
-    choice, _ = best_keys(coded, ranks, weigh(coded, ranks, *sample), (codes.set_starts, codes.set_codes))
-    return float(choice.cost.sum())
+def expected_candidates(few: SubscriptionTable, times: float, ranks: Ranks, sample: Sample, look_up: float) -> float:
+    """What an index built for the sample would be expected to meet, without building it.
+
+    Estimated on a few of its conjunctions, each of which stands for `times` of them; ranks: those of all.
+    """
+    codes = code_known(few, ranks)
+    coded = code_table(few, ranks, codes)
+    weights, sets = weigh(coded, ranks, *sample), (codes.set_starts, codes.set_codes)
+    likely, _ = described(coded, ranks, weights, sets)
+    return float(best_keys(coded, ranks, weights, likely, sets, look_up, times).choice.cost.sum()) * times
 
 
 def empty_clusters() -> "Clusters[np.uint32]":
@@ -135,6 +141,15 @@ def arrays_of(value: tuple[object, ...], prefix: str = "") -> dict[str, NDArray[
         elif isinstance(item, np.ndarray):
             found[prefix + name] = item
     return found
+
+
+def described(
+    coded: Coded, ranks: Ranks, weights: Weights, sets: tuple[Int64Array, Int32Array]
+) -> tuple[Float64Array, NDArray[np.bool_]]:
+    """P(predicate holds) float64[p], and which conjunctions fit 16-bit items, bool[c]."""
+    likely, narrow = np.empty(len(coded.slots), np.float64), np.ones(len(coded.owners), np.bool_)
+    describe(coded, ranks.starts, weights.presence, weights.below, *sets, likely, narrow)
+    return likely, narrow
 
 
 @leaf

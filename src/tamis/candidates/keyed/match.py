@@ -1,8 +1,6 @@
 """Matching a batch against an index: events are translated to codes once, and each event's clusters are asked for one
 event ahead of their use."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,8 @@ from tamis.arrays.memory import prefetch
 from tamis.arrays.sorting import sort_slice
 from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.layout import BLOCK_RECORD, Clusters, Item
-from tamis.candidates.keyed.probe import most_hits, probe, probe_several
+from tamis.candidates.keyed.probe import Scratch, hashed_keys, most_hits, probe, probe_several
+from tamis.candidates.keyed.schemas import WIDEST
 from tamis.candidates.keyed.several import verify_several
 from tamis.candidates.keyed.verify import UInt32Array, verify_blocks, verify_records
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -21,17 +20,6 @@ from tamis.predicates.jumps import code_of
 
 SLOTWISE = 1024
 """Pairs from which a batch is translated slot by slot."""
-
-
-class Scratch(NamedTuple):
-    """Memory for the events of one call: see `probe` for atoms, seen and hits; counters int64[3]: candidates, clusters
-    hit, bytes of clusters read."""
-
-    atoms: Int64Array
-    seen: Int64Array
-    hits: Int64Array
-    next_hits: Int64Array
-    counters: Int64Array
 
 
 @kernel
@@ -161,8 +149,7 @@ def match_events(
     """
     index = index_view(handle)
     keys, narrow, wide = index.keys, index.narrow, index.wide
-    atoms, seen, counters = scratch.atoms, scratch.seen, scratch.counters
-    hits, next_hits = scratch.hits, scratch.next_hits
+    hits, next_hits, counters = scratch.hits, scratch.next_hits, scratch.counters
     settling = index.shared[0] != 0 or len(dead) > 0
     count, ahead = 0, -1
     while k < len(order):
@@ -170,14 +157,14 @@ def match_events(
         if ahead >= 0:
             hits, next_hits, count = next_hits, hits, ahead
         elif single_valued(slots, first, last):
-            count = probe(slots, codes, first, last, keys, narrow.starts, narrow.records, atoms, seen, hits)
+            count = probe(slots, codes, first, last, keys, narrow.starts, narrow.records, scratch, hits)
         else:
             return k
         ahead = -1
         if k + 1 < len(order):
             begin, end = event_offsets[order[k + 1]], event_offsets[order[k + 1] + 1]
             if single_valued(slots, begin, end):
-                ahead = probe(slots, codes, begin, end, keys, narrow.starts, narrow.records, atoms, seen, next_hits)
+                ahead = probe(slots, codes, begin, end, keys, narrow.starts, narrow.records, scratch, next_hits)
         if k + 2 < len(order):
             for i in range(event_offsets[order[k + 2]], event_offsets[order[k + 2] + 1]):
                 if slots[i] >= 0 and keys.values[slots[i]] >= 0:
@@ -187,7 +174,7 @@ def match_events(
                 event[slots[i]] = codes[i]
         n = verify_hits(narrow, hits, count, event, index.set_starts, index.set_codes, out, offsets[k], counters)
         if n >= 0 and len(wide.starts):
-            more = probe(slots, codes, first, last, keys, wide.starts, wide.records, atoms, seen, hits)
+            more = probe(slots, codes, first, last, keys, wide.starts, wide.records, scratch, hits)
             n = verify_hits(wide, hits, more, event, index.set_starts, index.set_codes, out, n, counters)
             count += more
         for i in range(first, last):
@@ -220,12 +207,15 @@ def match_index(
     longest = 0
     for e in order:
         longest = max(longest, event_offsets[e + 1] - event_offsets[e])
-    room = 2 * most_hits(longest)
+    schemas = len(index_view(handle).keys.schemas.slots) // WIDEST
+    room = 2 * most_hits(longest, schemas)
     places = 64
     while places < room:
         places *= 2
     scratch = Scratch(
         np.empty(2 * longest, np.int64),
+        np.zeros(len(event) if schemas else 0, np.uint64),
+        np.empty(schemas, np.uint64),
         np.zeros(places + 1, np.int64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
@@ -260,14 +250,19 @@ def match_several(
 ) -> tuple[int, Int32Array]:
     """The owners for one event with several values of an attribute, appended to out[n:]; returns the new n and `out`."""
     index = index_view(handle)
-    ranks, keys, atoms, seen, counters = index.ranks, index.keys, scratch.atoms, scratch.seen, scratch.counters
+    ranks, keys, atoms, counters = index.ranks, index.keys, scratch.atoms, scratch.counters
     begin, end = np.zeros(len(event), np.int32), np.zeros(len(event), np.int32)
     for i in range(first, last):
         if slots[i] >= 0:
             if end[slots[i]] == 0:
                 begin[slots[i]] = i
             end[slots[i]] = i + 1
-    hits = np.empty(2 * most_hits(last - first), np.int64)
+    wanted = min(float(1 << keys.plan[1]), hashed_keys(keys, len(atoms), begin, end))
+    places = 64
+    while places < 2 * wanted + 2:
+        places *= 2
+    seen = np.zeros(places + 1, np.int64)
+    hits = np.empty(2 * (most_hits(last - first, 0) + int(wanted)), np.int64)
     for pool in range(2):
         if pool == 1 and len(index.wide.starts) == 0:
             continue
@@ -275,12 +270,12 @@ def match_several(
         while count < 0:
             if pool == 0:
                 count = probe_several(
-                    slots, codes, first, last, keys,
+                    slots, codes, first, last, begin, end, keys,
                     index.narrow.starts, index.narrow.records, atoms, seen, hits,
                 )  # fmt: skip
             else:
                 count = probe_several(
-                    slots, codes, first, last, keys,
+                    slots, codes, first, last, begin, end, keys,
                     index.wide.starts, index.wide.records, atoms, seen, hits,
                 )  # fmt: skip
             if count < 0:

@@ -10,12 +10,20 @@ from tamis.arrays.store import Writer, open_arrays, save_arrays
 from tamis.candidates.keyed.choose import Keys
 from tamis.candidates.keyed.index import Built, Index, arrays_of
 from tamis.candidates.keyed.layout import Clusters
+from tamis.candidates.keyed.schemas import Schemas
 from tamis.errors import StorageError
 from tamis.predicates.jumps import Jumps
 from tamis.predicates.ranks import Ranks
 
 KIND = "index"
-PARTS: dict[str, Any] = {"ranks": Ranks, "jumps": Jumps, "keys": Keys, "narrow": Clusters, "wide": Clusters}
+PARTS: dict[str, Any] = {
+    "ranks": Ranks,
+    "jumps": Jumps,
+    "keys": Keys,
+    "keys.schemas": Schemas,
+    "narrow": Clusters,
+    "wide": Clusters,
+}
 
 
 def save_index(
@@ -33,14 +41,14 @@ def open_index(
     stored = open_arrays(path, KIND, verify)
     arrays: dict[str, Any] = dict(stored.arrays)
     try:
-        fields = {
-            name: PARTS[name](*(arrays[f"{name}.{field}"] for field in PARTS[name]._fields))
-            if name in PARTS
-            else arrays[name]
-            for name in Index._fields
-        }
-        built = Built(Index(**fields), dict(stored.facts["kinds"]), float(stored.facts["expected"]))
+        built = Built(rebuilt(Index, arrays), dict(stored.facts["kinds"]), float(stored.facts["expected"]))
     except (KeyError, TypeError, ValueError) as problem:
         raise StorageError(f"{path} is not a complete index: {problem!r} is missing or wrong") from problem
     extra = {name.removeprefix("extra."): array for name, array in arrays.items() if name.startswith("extra.")}
     return built, extra, stored.facts, stored.files
+
+
+def rebuilt(kind: Any, arrays: dict[str, Any], prefix: str = "") -> Any:
+    """The named tuple whose arrays, by dotted name, are given."""
+    names = [prefix + field for field in kind._fields]
+    return kind(*(rebuilt(PARTS[name], arrays, f"{name}.") if name in PARTS else arrays[name] for name in names))

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.handle import handle_of, view_int32, view_int64, view_uint32
+from tamis.arrays.handle import handle_of, view_int32, view_int64, view_uint32, view_uint64
 from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
 from tamis.candidates.keyed.index import index_view
-from tamis.candidates.keyed.match import Scratch, match_events
-from tamis.candidates.keyed.probe import most_hits
+from tamis.candidates.keyed.match import match_events
+from tamis.candidates.keyed.probe import Scratch, most_hits
+from tamis.candidates.keyed.schemas import UInt64Array
 from tamis.candidates.keyed.verify import UInt32Array
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import FOLD, Int32Array, Int64Array
@@ -38,6 +39,8 @@ class Memory(NamedTuple):
     codes: UInt32Array
     event: UInt32Array
     atoms: Int64Array
+    mixed: UInt64Array
+    hashes: UInt64Array
     seen: Int64Array
     hits: Int64Array
     next_hits: Int64Array
@@ -49,16 +52,17 @@ class Memory(NamedTuple):
 
 
 class Frame:
-    """Memory for single events of up to `pairs` pairs over an index with `slots` slots; for one thread at a time."""
+    """Memory for single events of up to `pairs` pairs over an index with so many slots and schemas; for one thread at a time."""
 
-    def __init__(self, slots: int, pairs: int, room: int = 1024) -> None:
-        self.pairs, self.slots = max(32, pairs), slots
-        hits, n = 2 * most_hits(self.pairs), self.pairs
+    def __init__(self, slots: int, schemas: int, pairs: int, room: int = 1024) -> None:
+        self.pairs, self.slots, self.schemas = max(32, pairs), slots, schemas
+        hits, n = 2 * most_hits(self.pairs, schemas), self.pairs
         places = 1 << hits.bit_length()
         keys = np.zeros(n + n // 2 + 1, np.int64)
         self.memory = Memory(
             keys, keys.view(np.int32), np.empty(n, np.int32), np.empty(n, np.uint32), np.zeros(slots, np.uint32),
-            np.empty(2 * n, np.int64), np.zeros(places + 1, np.int64), np.empty(hits, np.int64), np.empty(hits, np.int64),
+            np.empty(2 * n, np.int64), np.zeros(slots, np.uint64), np.empty(schemas, np.uint64),
+            np.zeros(places + 1, np.int64), np.empty(hits, np.int64), np.empty(hits, np.int64),
             np.zeros(3, np.int64), np.zeros(2, np.int64), np.zeros(1, np.int32), np.zeros(2, np.int64),
             np.empty(room, np.int32),
         )  # fmt: skip
@@ -66,7 +70,7 @@ class Frame:
 
     def more_room(self) -> "Frame":
         """A frame for twice the matches, with the same pairs in it."""
-        larger = Frame(self.slots, self.pairs, 2 * len(self.memory.out))
+        larger = Frame(self.slots, self.schemas, self.pairs, 2 * len(self.memory.out))
         larger.memory.keys[:] = self.memory.keys
         return larger
 
@@ -94,8 +98,9 @@ def memory_view(frame: Int64Array) -> Memory:
     """The arrays behind the handle of a frame."""
     return Memory(
         view_int64(frame, 0), view_int32(frame, 1), view_int32(frame, 2), view_uint32(frame, 3), view_uint32(frame, 4),
-        view_int64(frame, 5), view_int64(frame, 6), view_int64(frame, 7), view_int64(frame, 8), view_int64(frame, 9),
-        view_int64(frame, 10), view_int32(frame, 11), view_int64(frame, 12), view_int32(frame, 13),
+        view_int64(frame, 5), view_uint64(frame, 6), view_uint64(frame, 7), view_int64(frame, 8), view_int64(frame, 9),
+        view_int64(frame, 10), view_int64(frame, 11), view_int64(frame, 12), view_int32(frame, 13), view_int64(frame, 14),
+        view_int32(frame, 15),
     )  # fmt: skip
 
 
@@ -149,7 +154,9 @@ def match_pairs(
             memory.seen[i] = 0
     memory.bounds[1] = count
     memory.counters[0], memory.counters[1], memory.counters[2] = 0, 0, 0
-    scratch = Scratch(memory.atoms, memory.seen, memory.hits, memory.next_hits, memory.counters)
+    scratch = Scratch(
+        memory.atoms, memory.mixed, memory.hashes, memory.seen, memory.hits, memory.next_hits, memory.counters
+    )
     done = match_events(
         handle, dead, memory.bounds, memory.order, memory.slots, memory.codes, memory.event, scratch, 0,
         memory.offsets, memory.out,
