@@ -13,7 +13,7 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     "propagation": [{"prefetch": False, "index": "list"}, {"prefetch": True, "index": "table"}],
     "sql": [{"strategy": "sequential"}],
     "pubsub": [{"bucket_size": 1, "structure": d, "text": "suffix"} for d in ("it", "rbpst", "hash")],
-    "tamis": [{"merge": "inline", "merge_least": 1}, {"threads": 2, "merge": "never"}],
+    "tamis": [{"merge": "inline", "merge_least": 1}, {"threads": 2, "merge": "never"}, {"look_up_ns": 0.0}],
     "betree": [{"leaf_capacity": 1, "visit_cost": 2}],
     "static": [{"max_attributes": 4, "costs": Costs(0.0, 0.0, 1.0)}],
     "dynamic": [{"max_margin": 0.01, "min_power": 0.1, "min_benefit": 0.1, "refresh": 2, "memory": 8}],

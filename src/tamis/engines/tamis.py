@@ -348,9 +348,9 @@ class TamisEngine:
         met = (self._at_check[1] - wasted) / max(1, self._at_check[0] - events)
         if base.usual is None:
             base.usual = met if base.learned else 0.0
-        if met > REKEY_MARGIN * max(base.usual, base.built.expected) + REKEY_SPARE and len(self.sampler):
-            if met > REKEY_MARGIN * self._best(base) + REKEY_SPARE:
-                self._start_merge()
+        least = (met - REKEY_SPARE) / REKEY_MARGIN
+        if least > max(base.usual, base.built.expected) and len(self.sampler) and least > self._best(base):
+            self._start_merge()
 
     def _best(self, base: Base) -> float:
         """Candidates per event under the best keys for the events sampled lately."""

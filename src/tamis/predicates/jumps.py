@@ -1,6 +1,6 @@
 """Jump tables: where among an attribute's bounds to look for a key, so that a search reads two cache lines, not six.
 
-Keys are laid on a line (numbers by value, strings by their number) that is cut into equal buckets, one for every four
+Keys are laid on a line (numbers by value, strings by their number) that is cut into equal buckets, one for every two
 bounds; a table says how many bounds lie before each bucket. The line need only rise with the key, so where it starts and
 how fast it rises is a matter of speed, never of right or wrong; values beyond its ends fall into the first and last bucket.
 """
@@ -15,7 +15,7 @@ from tamis.arrays.memory import float_of_bits
 from tamis.encoding.keys import FOLD, NUMBER_MAX, NUMBER_MIN, UNKNOWN_STRING, Int64Array
 
 Float64Array = NDArray[np.float64]
-PER_BUCKET = 2
+PER_BUCKET = 1
 """log2 of the bounds per bucket."""
 TAIL = 64
 """One in so many bounds at either end may lie off the line: open ranges end at the largest number there is."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
-from tamis.candidates.keyed.schemas import WIDEST, Schemas, UInt64Array, best_schemas, by_lead, file_under, is_point
+from tamis.candidates.keyed.schemas import Schemas, UInt64Array, best_schemas, by_lead, file_under, is_point
 from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, mass
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
@@ -28,6 +28,8 @@ SPREAD = 8
 """A set of at most this many values may be filed under each of them."""
 ROW_COST, PROBE_COST, CELL_COST = 15.0, 10.0, 3.0
 """Nanoseconds to reject a candidate, to look up a pair, and to look up a cell; only their ratios matter."""
+BY_VALUE, BY_ATTRIBUTE, BY_CELL, PAIRED, PAIRED_VALUES, IN_SCHEMA = (1 << bit for bit in range(6))
+"""What the keys of a slot are used for."""
 CELLS_ALLOWED = 8
 """Beside the bits of the classes of pairs: cells may be used."""
 COMPANY = 1.25
@@ -42,18 +44,18 @@ class Keys(NamedTuple):
 
     values int32[s]: the cluster of code 0 of slot s, or -1; cells int32[6 s + 2 level + grid]: the cluster of the first cell
     of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit each;
-    paired uint8[s]: whether the attribute occurs in pairs; paired_values uint8[clusters up to the pairs, or 0]: whether the
-    value does. plan int64[3]: the first hashed cluster, the bits of the hash, the classes of pairs in use (bit k: pairs
-    with k values). filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three further bits of the hash choose the
-    bit that is set, so that nearly all pairs and schemas nobody asks for are dismissed by one load. schemas: whose values
-    are hashed together.
+    uses uint8[s]: BY_VALUE to IN_SCHEMA, the kinds of keys in use, a bit each; paired_values uint8[clusters up to the hashed
+    ones, or 0]: whether the value occurs in pairs. plan int64[3]: the first hashed cluster, the bits of the hash, the classes
+    of pairs in use (bit k: pairs with k values). filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three
+    further bits of the hash choose the bit that is set, so that nearly all pairs and schemas nobody asks for are dismissed
+    by one load. schemas: whose values are hashed together.
     """
 
     values: Int32Array
     cells: Int32Array
     shifts: NDArray[np.uint8]
     levels: NDArray[np.uint8]
-    paired: NDArray[np.uint8]
+    uses: NDArray[np.uint8]
     paired_values: NDArray[np.uint8]
     plan: Int64Array
     filter: NDArray[np.uint8]
@@ -205,7 +207,6 @@ def best_keys(
     count_equalities(coded, ranks.starts, named)
     columns = (coded, ranks.starts, weights.presence, weights.below, *sets, named)
     step = max(1, len(coded.owners) // TRIED)
-    scale = step * times
     n = weights.pairs
     lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
 
@@ -216,9 +217,10 @@ def best_keys(
     costs = [np.ascontiguousarray(choose(*columns, allowed, step).cost[::step]) for allowed in range(2 * CELLS_ALLOWED)]
     ways = {}
     for some in (range(len(costs)), (0, CELLS_ALLOWED)):  # schemas beside what is best without them, or beside no pairs
-        allowed = min(some, key=lambda way: probes(way) + ROW_COST * scale * float(costs[way].sum()))
+        allowed = min(some, key=lambda way: probes(way) + ROW_COST * step * times * float(costs[way].sum()))
         if allowed not in ways:
-            ways[allowed] = best_schemas(coded, likely, weights.presence, costs[allowed], scale, look_up / ROW_COST)
+            now = costs[allowed]
+            ways[allowed] = best_schemas(coded, likely, weights.presence, now, step, times, look_up / ROW_COST)
     allowed = min(ways, key=lambda way: probes(way) + ROW_COST * ways[way][1])
     schemas = by_lead(ways[allowed][0], weights.presence)
     choice = choose(*columns, allowed, 1)
@@ -236,7 +238,7 @@ def assign(
     set_starts: Int64Array,
     set_codes: Int32Array,
 ) -> tuple[Int32Array, Int32Array]:
-    """(conjunction, cluster) int32 columns, one row per filing; marks in `keys` the levels and attributes in use."""
+    """(conjunction, cluster) int32 columns, one row per filing; marks in `keys` what is in use."""
     kinds, firsts, lo = choice.kind, choice.first, coded.lo
     total = len(kinds)
     for c in range(len(kinds)):
@@ -265,6 +267,7 @@ def fill(
         kind, p = choice.kind[c], choice.first[c]
         s = coded.slots[p] if p >= 0 else -1
         if kind == VALUES:
+            keys.uses[s] |= np.uint8(BY_VALUE)
             for q in range(set_starts[coded.lo[p]], set_starts[coded.lo[p] + 1]):
                 rows[n], clusters[n] = c, keys.values[s] + set_codes[q]
                 n += 1
@@ -274,11 +277,14 @@ def fill(
             clusters[n] = 0
         elif kind == VALUE:
             clusters[n] = keys.values[s] + coded.lo[p]
+            keys.uses[s] |= np.uint8(BY_VALUE)
         elif kind == ATTRIBUTE:
             clusters[n] = 1 + s
+            keys.uses[s] |= np.uint8(BY_ATTRIBUTE)
         elif kind == CELL:
             bit, _, _ = cell_of(keys.shifts[s], coded.lo[p], coded.hi[p])
             keys.levels[s] |= np.uint8(1 << bit)
+            keys.uses[s] |= np.uint8(BY_CELL)
             clusters[n] = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, coded.lo[p])
         else:
             mixed = choice.hashes[c]
@@ -304,8 +310,9 @@ def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
     if is_point(coded, p):
         atom = keys.values[s] + coded.lo[p]
         keys.paired_values[atom] = 1
+        keys.uses[s] |= np.uint8(PAIRED_VALUES)
         return atom
-    keys.paired[s] = 1
+    keys.uses[s] |= np.uint8(PAIRED)
     return 1 + s
 
 
@@ -329,19 +336,21 @@ def key_space(coded: Coded, ranks: Ranks, found: Found) -> tuple[Keys, int]:
     counts = np.repeat(np.where(with_cells[:, None] & (sizes_of_cells >= FINEST), counts, 0), 2, axis=1).ravel()
     cells = end + np.cumsum(counts) - counts
     end += int(counts.sum())
+    uses = np.zeros(slots, np.uint8)
+    uses[schemas.slots[schemas.slots >= 0]] = IN_SCHEMA
     pairs, in_schemas = int(np.count_nonzero(choice.kind == PAIR)), choice.hashes[choice.kind == SCHEMA]
     different = pairs + distinct(in_schemas)
-    bits = max(4, (2 * different).bit_length()) if different else 0
+    bits = max(4, (2 * different).bit_length()) if pairs or len(schemas.slots) else 0
     keys = Keys(
         np.where(has_values, values, -1).astype(np.int32),
         cells.astype(np.int32),
         np.maximum(shifts, 0).astype(np.uint8),
         np.zeros(slots, np.uint8),
-        np.zeros(slots, np.uint8),
+        uses,
         np.zeros(end if allowed & 6 else 0, np.uint8),
         np.array([end, bits, allowed & 7 if pairs else 0], np.int64),
         np.zeros(1 << bits if bits else 0, np.uint8),
-        schemas if len(in_schemas) else by_lead(np.zeros((0, WIDEST), np.int32), np.zeros(slots)),
+        schemas,
     )
     return keys, end + (1 << bits if bits else 0)
 

@@ -9,6 +9,7 @@ from tamis.arrays.csr import grouped
 from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.memory import prefetch
 from tamis.arrays.sorting import sort_slice
+from tamis.candidates.keyed.choose import BY_VALUE
 from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.layout import BLOCK_RECORD, Clusters, Item
 from tamis.candidates.keyed.probe import Scratch, hashed_keys, most_hits, probe, probe_several
@@ -167,7 +168,7 @@ def match_events(
                 ahead = probe(slots, codes, begin, end, keys, narrow.starts, narrow.records, scratch, next_hits)
         if k + 2 < len(order):
             for i in range(event_offsets[order[k + 2]], event_offsets[order[k + 2] + 1]):
-                if slots[i] >= 0 and keys.values[slots[i]] >= 0:
+                if slots[i] >= 0 and keys.uses[slots[i]] & BY_VALUE:
                     prefetch(narrow.starts, keys.values[slots[i]] + codes[i])
         for i in range(first, last):
             if slots[i] >= 0:

@@ -8,7 +8,18 @@ from numpy.typing import NDArray
 from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
-from tamis.candidates.keyed.choose import LEVELS, Keys, cell_number, place
+from tamis.candidates.keyed.choose import (
+    BY_ATTRIBUTE,
+    BY_CELL,
+    BY_VALUE,
+    IN_SCHEMA,
+    LEVELS,
+    PAIRED,
+    PAIRED_VALUES,
+    Keys,
+    cell_number,
+    place,
+)
 from tamis.candidates.keyed.layout import Item
 from tamis.candidates.keyed.schemas import WIDEST, UInt64Array, value_hash
 from tamis.candidates.keyed.verify import UInt32Array
@@ -68,29 +79,30 @@ def probe(
     """
     atoms = scratch.atoms
     n = hit(0, starts, records, hits, 0)
-    count, classes = 0, keys.plan[2]
+    count = 0
     for i in range(first, last):
         s = slots[i]
-        if s < 0:
-            continue
-        if keys.values[s] >= 0:
+        uses = keys.uses[s] if s >= 0 else 0
+        if uses & (BY_VALUE | PAIRED_VALUES):
             cluster = keys.values[s] + codes[i]
-            n = hit(cluster, starts, records, hits, n)
-            if classes > 1 and keys.paired_values[cluster]:
+            if uses & BY_VALUE:
+                n = hit(cluster, starts, records, hits, n)
+            if uses & PAIRED_VALUES and keys.paired_values[cluster]:
                 atoms[count] = -cluster
                 count += 1
-        n = hit(1 + s, starts, records, hits, n)
-        if keys.paired[s]:
+        if uses & BY_ATTRIBUTE:
+            n = hit(1 + s, starts, records, hits, n)
+        if uses & PAIRED:
             atoms[count] = 1 + s
             count += 1
-        if keys.levels[s]:
+        if uses & BY_CELL:
             for bit in range(2 * LEVELS):
                 if keys.levels[s] >> bit & 1:
                     cell = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, codes[i])
                     n = hit(cell, starts, records, hits, n)
     if keys.plan[1]:
         scratch.seen[-1] += 1
-    if classes:
+    if keys.plan[2]:
         n = probe_pairs(atoms, count, keys, starts, records, hits, n, scratch.seen)
     if len(keys.schemas.slots):
         n = probe_schemas(slots, codes, first, last, keys, starts, records, scratch, hits, n)
@@ -99,7 +111,13 @@ def probe(
 
 @leaf
 def hit_hashed(
-    mixed: np.uint64, keys: Keys, starts: UInt32Array, records: NDArray[Item], hits: Int64Array, n: int, seen: Int64Array
+    mixed: np.uint64,
+    keys: Keys,
+    starts: UInt32Array,
+    records: NDArray[Item],
+    hits: Int64Array,
+    n: int,
+    seen: Int64Array,
 ) -> int:
     """Note the cluster of a hash unless it is empty, the filter dismisses it, or another hash of the event has hit it."""
     bucket, bit = place(mixed, keys.plan[1])
@@ -164,7 +182,7 @@ def probe_schemas(
     of_slot, leads = keys.schemas.slots, keys.schemas.starts
     mixed, hashes = scratch.mixed, scratch.hashes
     for i in range(first, last):
-        if slots[i] >= 0:
+        if slots[i] >= 0 and keys.uses[slots[i]] & IN_SCHEMA:
             mixed[slots[i]] = value_hash(slots[i], codes[i])
     count = 0
     for i in range(first, last):
@@ -230,7 +248,7 @@ def probe_several(
     Returns -1 when `hits` is too short.
     """
     n = hit(0, starts, records, hits, 0)
-    count, classes = 0, keys.plan[2]
+    count = 0
     i = first
     while i < last:
         s, least, most, stop = slots[i], codes[i], codes[i], i + 1
@@ -248,11 +266,11 @@ def probe_several(
                 cluster = keys.values[s] + codes[k]
                 if not repeated:
                     n = hit(cluster, starts, records, hits, n)
-                    if classes > 1 and keys.paired_values[cluster]:
+                    if keys.uses[s] & PAIRED_VALUES and keys.paired_values[cluster]:
                         atoms[count] = -cluster
                         count += 1
         n = hit(1 + s, starts, records, hits, n)
-        if keys.paired[s]:
+        if keys.uses[s] & PAIRED:
             atoms[count] = 1 + s
             count += 1
         for bit in range(2 * LEVELS):
@@ -274,7 +292,7 @@ def probe_several(
         hits[2 * n], hits[2 * n + 1] = starts[keys.plan[0]], starts[keys.plan[0] + clusters]
         return n + 1
     seen[-1] += 1
-    if classes:
+    if keys.plan[2]:
         n = probe_pairs(atoms, count, keys, starts, records, hits, n, seen)
     for q in range(len(keys.schemas.slots) // WIDEST):
         n = probe_product(q, codes, begin, end, keys, starts, records, seen, hits, n)

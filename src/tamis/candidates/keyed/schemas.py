@@ -92,9 +92,9 @@ def combinations(
         total += 1 << points(coded, likely, c, equal)
     schema, row = np.empty(total, np.uint64), np.empty(total, np.int32)
     chance, slots = np.empty(total, np.float64), np.full(WIDEST * total, -1, np.int32)
-    m, k = 0, 0
-    for c in range(0, len(coded.owners), step):
-        n = points(coded, likely, c, equal)
+    m = 0
+    for k in range(len(now)):
+        n = points(coded, likely, k * step, equal)
         for mask in range(1 << n):
             probability, size, mixed = 1.0, 0, np.uint64(0)
             for i in range(n):
@@ -108,7 +108,6 @@ def combinations(
                 schema[m], row[m], chance[m] = mixed, k, probability
                 m += 1
             slots[WIDEST * m : WIDEST * (m + 1)] = -1
-        k += 1
     return schema[:m].copy(), row[:m].copy(), chance[:m].copy(), slots[: WIDEST * m].copy()
 
 
@@ -192,14 +191,20 @@ def give_up(
 
 
 def best_schemas(
-    coded: Coded, likely: Float64Array, presence: Float64Array, now: Float64Array, scale: float, look_up: float
+    coded: Coded,
+    likely: Float64Array,
+    presence: Float64Array,
+    now: Float64Array,
+    step: int,
+    times: float,
+    look_up: float,
 ) -> tuple[Int32Array, float]:
-    """The schemas worth having for conjunctions that cost now[k] at present, and what all then costs an event.
+    """The schemas worth having for conjunctions of which every step-th costs now[k], and what all then costs an event.
 
-    `now` is for conjunctions at even steps, each of which stands for `scale`. Costs are in candidates, `look_up` being that
-    of a look-up. Schemas are int32[schemas, WIDEST], padded with -1.
+    Each conjunction stands for `times`. Costs are in candidates, `look_up` being that of a look-up. Schemas are
+    int32[schemas, WIDEST], padded with -1.
     """
-    step = max(1, -(-len(coded.owners) // max(1, len(now))))
+    scale = step * times
     hashes, row, chance, slots = combinations(coded, likely, now, step)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     starts, order = grouped(group.astype(np.int32), len(first))
