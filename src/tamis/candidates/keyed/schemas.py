@@ -25,7 +25,7 @@ EQUALITIES = 8
 """Of a conjunction, so many equalities (the least likely) are combined into possible schemas."""
 MOST = 4096
 """Schemas an index may have."""
-LEAD = 0.2
+LEAD = 0.4
 """What an event pays, in look-ups, for a schema of which it has the rarest attribute, whether or not it has the others."""
 
 UInt64Array = NDArray[np.uint64]
@@ -201,7 +201,8 @@ def best_schemas(
 ) -> tuple[Int32Array, float]:
     """The schemas worth having for conjunctions of which every step-th costs now[k], and what all then costs an event.
 
-    Each conjunction stands for `times`. Costs are in candidates, `look_up` being that of a look-up. Schemas are
+    Each conjunction stands for `times`. Costs are in candidates, `look_up` being that of a look-up. What was seen in few
+    sampled conjunctions is partly chance, and the greedy choice favours it, so it must save the more. Schemas are
     int32[schemas, WIDEST], padded with -1.
     """
     scale = step * times
@@ -211,8 +212,11 @@ def best_schemas(
     schemas = slots.reshape(-1, WIDEST)[first]
     present = np.where(schemas >= 0, presence[schemas], 1.0)
     price = look_up * (present.prod(axis=1) + LEAD * present.min(axis=1))
+    seen = np.diff(starts)
+    sure = np.maximum(0.0, 1.0 - 2.0 / np.sqrt(np.maximum(1, seen))) if scale > 1.0 else np.ones(len(seen))
+    asked = np.divide(price, scale * sure, out=np.full(len(price), np.inf), where=sure > 0.0)
     after = now.copy()
-    chosen = select(after, starts, row[order], chance[order], price / scale)
+    chosen = select(after, starts, row[order], chance[order], asked)
     return schemas[chosen], scale * float(after.sum()) + float(price[chosen].sum())
 
 
