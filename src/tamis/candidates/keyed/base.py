@@ -14,7 +14,7 @@ from tamis.encoding.keys import Int32Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, FIRST_SET, IN, IN_SET, SubscriptionTable
 
 NONE_DEAD = np.zeros(0, np.uint8)
-FEW = 1024
+FEW = 4096
 """Conjunctions that costs are estimated on."""
 
 
