@@ -33,6 +33,14 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.names)
 
+    def copy(self) -> "Dictionary":
+        """The dictionary as it is now; later growth does not show."""
+        by_base = {base: list(ids) for base, ids in self.by_base.items()}
+        ids, strings, derived_ids = dict(self.ids), dict(self.strings), dict(self.derived_ids)
+        return Dictionary(
+            list(self.names), ids, strings, dict(self.derived), derived_ids, by_base, dict(self.companions), self.type
+        )
+
     @property
     def words(self) -> int:
         """Attributes and strings so far; an event encoded under fewer may lack what a later subscription asks of it."""

@@ -58,11 +58,7 @@ def dictionary_from_arrow(table: pa.Table) -> Dictionary:
 
 def save_dictionary(dictionary: Dictionary, path: Path) -> None:
     """Write the dictionary to one Arrow file."""
-    write_dictionary(dictionary_to_arrow(dictionary), path)
-
-
-def write_dictionary(table: pa.Table, path: Path) -> None:
-    """The same for one that `dictionary_to_arrow` made earlier, while nobody changed it."""
+    table = dictionary_to_arrow(dictionary)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 

@@ -32,7 +32,7 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
-from tamis.encoding.saved import dictionary_to_arrow, load_dictionary, write_dictionary
+from tamis.encoding.saved import load_dictionary, save_dictionary
 from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Capabilities, EngineStats, Options
@@ -235,12 +235,12 @@ class TamisEngine:
         changes the engine meanwhile waits for nothing."""
         with self._writer:
             base, dead, added = self._changed(self.state.deltas)
-            names = dictionary_to_arrow(self.dictionary)
+            names = self.dictionary.copy()
 
         def write(path: Path) -> None:
             saved = self._merged(base, dead, added) if len(dead) or added else base
             extra: dict[str, NDArray[np.generic]] = {"present": saved.present, "several": saved.several}
-            files: dict[str, Writer] = {"dictionary.arrow": lambda file: write_dictionary(names, file)}
+            files: dict[str, Writer] = {"dictionary.arrow": lambda file: save_dictionary(names, file)}
             save_index(path, saved.built, extra, {"conjunctions": saved.conjunctions}, files)
 
         return write
