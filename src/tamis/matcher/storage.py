@@ -18,12 +18,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from tamis.arrays.store import digest
 from tamis.errors import StorageError
 from tamis.model.portable import type_from_data, type_to_data
 from tamis.model.schema import PublicationType
 from tamis.model.subscription import SubscriptionId
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 OURS = re.compile(r"manifest\.json|\.?subscriptions-[0-9a-f]+\.arrow(\.manifest)?|index-[0-9a-f]+")
 
@@ -80,7 +81,7 @@ def save(
             "index": index.name if indexed else None,
         }
         fresh = path / f".{file.name}.manifest"
-        fresh.write_text(json.dumps(manifest, indent=2))
+        fresh.write_text(json.dumps({**manifest, "digest": digest(manifest)}, indent=2))
         sync(fresh)
         fresh.replace(path / MANIFEST)
         sync(path)
@@ -100,6 +101,8 @@ def load(path: Path) -> Saved:
         manifest = json.loads((path / MANIFEST).read_text())
         if manifest.get("format") != FORMAT:
             raise StorageError(f"{path} has format {manifest.get('format')!r}; this version reads {FORMAT}")
+        if manifest.pop("digest", None) != digest(manifest):
+            raise StorageError(f"{path / MANIFEST} is damaged: its digest does not fit its content")
         file = path / manifest["file"]
         if checksum(file) != manifest["checksum"]:
             raise StorageError(f"{file} is damaged: its checksum is not the manifest's")
