@@ -27,7 +27,7 @@ from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
 from tamis.candidates.keyed.schemas import WIDEST
-from tamis.candidates.keyed.single import FULL, REFUSED, Frame, match_one, match_packed
+from tamis.candidates.keyed.single import FULL, LEAST_ROOM, REFUSED, Frame, match_one, match_packed
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -166,7 +166,7 @@ class TamisEngine:
         tested, hits, touched = frame.memory.counters.tolist()
         sampler = self.sampler
         if sampler.due():
-            sampler.look_at(frame.batch(count))
+            sampler.keep(frame.sample(count))
         for rows, length in views:
             if length:
                 more, further = match_view(rows, length, frame.batch(count))
@@ -308,14 +308,15 @@ class TamisEngine:
 
     def _frame(self, base: Base, pairs: int) -> Frame:
         """Memory for one event; put back into `_frames` after use."""
-        arrays = base.built.arrays
-        sizes = (len(arrays.ranks.attrs), len(arrays.keys.schemas.slots) // WIDEST, pairs)
         try:
             frame = self._frames.pop()
+            if frame.index is base.handle and frame.pairs >= pairs:
+                return frame
+            room = len(frame.memory.out)
         except IndexError:  # all in use by other threads
-            return Frame(*sizes)
-        enough = frame.slots >= sizes[0] and frame.schemas >= sizes[1] and frame.pairs >= pairs
-        return frame if enough else Frame(*sizes, len(frame.memory.out))
+            room = LEAST_ROOM
+        arrays = base.built.arrays
+        return Frame(base.handle, len(arrays.ranks.attrs), len(arrays.keys.schemas.slots) // WIDEST, pairs, room)
 
     def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
         slots = len(base.built.arrays.ranks.attrs)

@@ -275,7 +275,7 @@ class Matcher:
             return None
         with self._lock:
             engine = self._engine
-            if engine is None or self._builder.owners or self._added or self._removed or len(self._stage):
+            if engine is None or self._builder.owners or self._added or self._removed or self._stage.owned:
                 return None
             pairs = single_pairs(event, self._dictionary, self._text.pairs)
             if pairs is None:

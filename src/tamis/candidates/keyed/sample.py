@@ -21,11 +21,9 @@ class Sampler:
         return sum(part.events for part in self.ring)
 
     def due(self) -> bool:
-        """Whether a single event that passes should be looked at: one in SHARE."""
-        if self.seen % SHARE == SHARE - 1:
-            return True
+        """Whether a single event that passes should be kept: one in SHARE."""
         self.seen += 1
-        return False
+        return self.seen % SHARE == 0
 
     def look_at(self, events: EventBatch) -> None:
         """Take some of a batch's events into the sample; of single events, one in SHARE."""
@@ -36,7 +34,10 @@ class Sampler:
         taken = min(PER_BATCH, max(1, n // SHARE))
         first = self.seen * 7919 % (n - taken + 1)
         part = events.slice(first, first + taken)
-        sample = Sample(taken, part.attrs.copy(), part.keys.copy())
+        self.keep(Sample(taken, part.attrs.copy(), part.keys.copy()))
+
+    def keep(self, sample: Sample) -> None:
+        """Take in a part of the sample."""
         if len(self.ring) < MOST:
             self.ring.append(sample)
         else:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tamis.arrays.handle import handle_of, view_int32, view_int64, view_uint32, view_uint64
 from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
-from tamis.candidates.keyed.index import index_view
+from tamis.candidates.keyed.index import Sample, index_view
 from tamis.candidates.keyed.match import match_events
 from tamis.candidates.keyed.probe import Scratch, most_hits
 from tamis.candidates.keyed.schemas import UInt64Array
@@ -24,6 +24,8 @@ FULL, REFUSED = -1, -2
 """What kernels return when `out` is too short, and when a number is not finite or its key would not be exact."""
 EXACT_BITS = 0x4340000000000000
 """The bits of 2.0**53: finite numbers below it have smaller bits, all others do not."""
+LEAST_ROOM = 1024
+"""Matches that a new frame has room for."""
 WORN_OUT = 1 << 30
 """Events after which the stamps of `seen` start over, long before they overflow."""
 
@@ -52,10 +54,11 @@ class Memory(NamedTuple):
 
 
 class Frame:
-    """Memory for single events of up to `pairs` pairs over an index with so many slots and schemas; for one thread at a time."""
+    """Memory for single events of up to `pairs` pairs over the index with a handle, which has so many slots and schemas; for
+    one thread at a time."""
 
-    def __init__(self, slots: int, schemas: int, pairs: int, room: int = 1024) -> None:
-        self.pairs, self.slots, self.schemas = max(32, pairs), slots, schemas
+    def __init__(self, index: Int64Array, slots: int, schemas: int, pairs: int, room: int) -> None:
+        self.index, self.pairs, self.slots, self.schemas = index, max(32, pairs), slots, schemas
         hits, n = 2 * most_hits(self.pairs, schemas), self.pairs
         places = 1 << hits.bit_length()
         keys = np.zeros(n + n // 2 + 1, np.int64)
@@ -70,7 +73,7 @@ class Frame:
 
     def more_room(self) -> "Frame":
         """A frame for twice the matches, with the same pairs in it."""
-        larger = Frame(self.slots, self.schemas, self.pairs, 2 * len(self.memory.out))
+        larger = Frame(self.index, self.slots, self.schemas, self.pairs, 2 * len(self.memory.out))
         larger.memory.keys[:] = self.memory.keys
         return larger
 
@@ -78,6 +81,10 @@ class Frame:
         """Write the pairs of an event into the frame."""
         layout = layout_of(len(pairs.numbers), len(pairs.keys))
         layout.pack_into(self.bytes, 0, *pairs.numbers, *pairs.keys, *pairs.attrs)
+
+    def sample(self, count: int) -> Sample:
+        """The packed event, once it was matched, to be kept."""
+        return Sample(1, self.memory.packed[2 * count : 3 * count].copy(), self.memory.keys[:count].copy())
 
     def batch(self, count: int) -> EventBatch:
         """The packed event, once it was matched, as a batch of one."""
