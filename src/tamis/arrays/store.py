@@ -47,7 +47,7 @@ def save_arrays(
     files: Mapping[str, Writer],
 ) -> None:
     """Write a directory; one that exists is replaced only if it holds the same kind. What a disk refuses leaves no trace."""
-    token = secrets.token_hex(8)
+    token, replaced = secrets.token_hex(8), False
     try:
         if path.exists() and not ours(path, kind):
             raise StorageError(f"{path} exists and does not hold a saved {kind}; choose another place")
@@ -81,13 +81,15 @@ def save_arrays(
         fresh.write_text(json.dumps({**manifest, "checksum": digest(manifest)}, indent=1))
         sync(fresh)
         fresh.replace(path / MANIFEST)
+        replaced = True
         sync(path)
         for entry in path.iterdir():
             if entry.name != MANIFEST and entry.name not in written:
-                entry.unlink(missing_ok=True)
+                with suppress(OSError):  # in the way of nobody
+                    entry.unlink()
     except OSError as problem:
-        with suppress(OSError):  # room for the next attempt
-            for entry in path.glob(f"*-{token}*"):
+        with suppress(OSError):  # room for the next attempt, but never what the manifest names
+            for entry in () if replaced else path.glob(f"*-{token}*"):
                 entry.unlink()
         raise StorageError(f"cannot save to {path}: {problem.strerror or problem}") from problem
 

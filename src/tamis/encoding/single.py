@@ -1,14 +1,17 @@
-"""One event the short way: from a user's mapping straight to the pairs of known attributes, without a batch.
+"""Plain events the short way: from a user's mapping straight to the pairs of known attributes.
 
 It says no to everything that wants a second look, be it right or wrong (nesting, lists, nulls, declared types, text beyond
 ASCII that no filter names), so that `model.event.normalise` and `encode_events` stay the judges of what an event means.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from tamis.encoding.dictionary import Dictionary
-from tamis.encoding.keys import FALSE, TRUE, UNKNOWN_STRING
+from tamis.encoding.events import EventBatch, from_pairs
+from tamis.encoding.keys import EXACT, FALSE, TRUE, UNKNOWN_STRING, number_keys
 from tamis.model.values import INT64_MAX, INT64_MIN, Scalar
 
 NUMBERS = frozenset((int, float))
@@ -63,6 +66,44 @@ def single_pairs(event: dict[str, Any], dictionary: Dictionary, derive: Derive) 
                 keys.append(key)
                 key_attrs.append(other)
     return SinglePairs(numbers, keys, number_attrs + key_attrs)
+
+
+class Uncommon(Exception):
+    """Some event wants the long way."""
+
+
+def plain_batch(events: Sequence[dict[str, Any]], dictionary: Dictionary, derive: Derive) -> EventBatch:
+    """The batch of some events, derived pairs included; Uncommon when one of them wants the long way."""
+    numbers: list[float] = []
+    keys: list[int] = []
+    number_attrs: list[int] = []
+    key_attrs: list[int] = []
+    counts: list[tuple[int, int]] = []
+    for event in events:
+        pairs = single_pairs(event, dictionary, derive)
+        if pairs is None:
+            raise Uncommon
+        count = len(pairs.numbers)
+        numbers += pairs.numbers
+        keys += pairs.keys
+        number_attrs += pairs.attrs[:count]
+        key_attrs += pairs.attrs[count:]
+        counts.append((count, len(pairs.keys)))
+    try:
+        values = np.array(numbers, np.float64)
+    except OverflowError as problem:  # an integer beyond all floats
+        raise Uncommon from problem
+    if not np.all(np.abs(values) < EXACT):
+        raise Uncommon
+    lengths = np.array(counts, np.int64).reshape(-1, 2)
+    rows = [np.repeat(np.arange(len(events)), lengths[:, part]) for part in range(2)]
+    attrs = np.array(number_attrs + key_attrs, np.int32)
+    columns = (
+        attrs,
+        np.concatenate([number_keys(values), np.array(keys, np.int64)]),
+        np.full(len(attrs), -1, np.int32),
+    )
+    return from_pairs(len(events), np.concatenate(rows), *columns)
 
 
 def ordinary(name: Any, value: Any) -> bool:

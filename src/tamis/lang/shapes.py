@@ -18,7 +18,7 @@ from tamis.lang.bind import bind, map_atoms
 from tamis.lang.markers import MARK, bind_markers, negative_slots, number_marker, raise_upper, text_marker
 from tamis.lang.normalise import normalise, simplify
 from tamis.lang.parse import parse
-from tamis.lang.parts import DEEP, parts_of
+from tamis.lang.parts import AND, DEEP, form_of
 from tamis.lang.passes.dnf import expand
 from tamis.lang.passes.negation import push_down
 from tamis.lang.size import check_text
@@ -68,6 +68,7 @@ class ShapeCache:
     def __init__(self, type: PublicationType | None = None, limits: Limits = Limits(), capacity: int = 4096) -> None:
         self.type, self.limits = type, limits
         self.template = lru_cache(capacity)(self._template)
+        self.part = lru_cache(4 * capacity)(self._part)
         self.met: dict[int, int] = {}
 
     def normalise(self, text: str) -> Dnf:
@@ -114,27 +115,34 @@ class ShapeCache:
 
     def _by_parts(self, key: str, constants: Constants) -> Dnf | None:
         """The normal form of a conjunction of single predicates from theirs, or None if the shape is anything else."""
-        limits, parts = self.limits, parts_of(key, self.type is None)
+        limits, parts = self.limits, AND.split(key)
         if not 1 < len(parts) <= limits.predicates or limits.depth < DEEP or not limits.terms:
             return None
-        filled: list[tuple[Template, Constants, str | None]] = []
+        filled: list[tuple[Template, Constants, str]] = []
         attributes: set[str] = set()
         at, fit = 0, True
-        for form, name in parts:
-            template = self.template(form)
-            if template is None or template.lone is None:
+        for part in parts:
+            found = self.part(part)
+            if found is None:
                 return None
-            end = at + template.width
-            ready = template.prepare(constants[at:end])
+            template, attribute = found
+            ready = template.prepare(constants[at : at + template.width])
             if ready is None:
                 return None
-            at, fit = end, fit and template.guards.allow(ready)
-            attributes.add(name or template.lone)
-            filled.append((template, ready, name))
+            at += template.width
+            fit = fit and template.guards.allow(ready)
+            attributes.add(attribute)
+            filled.append((template, ready, attribute))
         if fit and len(attributes) == len(filled):  # nothing that simplification could see in the whole alone
             return (tuple([template.simple.literals[0].fill(ready, name) for template, ready, name in filled]),)
         whole = tuple([template.raw.literals[0].fill(ready, name) for template, ready, name in filled])
         return simplify((whole,), self.type)
+
+    def _part(self, text: str) -> tuple[Template, str] | None:
+        """The template of one predicate of a conjunction, and the attribute it is about; None if it is no such thing."""
+        form, name = form_of(text) if self.type is None else (text, None)
+        template = self.template(form)
+        return None if template is None or template.lone is None else (template, name or template.lone)
 
     def _template(self, key: str) -> Template | None:
         """The template of a shape, or None if its filters are at fault or cannot be told from markers."""

@@ -17,7 +17,7 @@ class SlotLiteral:
     value is fixed and stands in the literal itself. Operators and constraints keep their markers to themselves.
     """
 
-    __slots__ = ("literal", "only", "slots", "steps")
+    __slots__ = ("all", "literal", "only", "slots", "steps")
 
     def __init__(self, literal: Literal) -> None:
         values = literal.atom.values if isinstance(literal.atom, Predicate) else ()
@@ -25,13 +25,18 @@ class SlotLiteral:
         self.literal = literal
         self.slots: tuple[int | None, ...] = tuple(slot for slot, _ in found)
         self.steps = tuple(step for _, step in found)
-        self.only = self.slots[0] if self.steps == (0,) else None  # the usual case, made fast
+        # The usual cases, made fast: one slot, and all constants as they are.
+        self.only = self.slots[0] if self.steps == (0,) else None
+        self.all = len(found) if found == tuple((slot, 0) for slot in range(len(found))) else -1
 
     def fill(self, constants: Constants, name: str | None = None) -> Literal:
         """The literal with the constants in its slots, about the attribute `name` if that is given."""
         atom = self.literal.atom
         if isinstance(atom, Predicate):
-            values = self.values(constants) if self.only is None else (constants[self.only],)
+            if self.all == len(constants):
+                values = constants
+            else:
+                values = self.values(constants) if self.only is None else (constants[self.only],)
             return Literal(Predicate(name or atom.attribute, atom.op, values, atom.nocase), self.literal.negated)
         return Literal(fill_atom(atom, constants), self.literal.negated)
 

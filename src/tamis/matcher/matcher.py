@@ -29,7 +29,7 @@ import numpy as np
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, encode_events
 from tamis.encoding.matches import MatchSet
-from tamis.encoding.single import single_pairs
+from tamis.encoding.single import Uncommon, plain_batch, single_pairs
 from tamis.encoding.subscriptions import SubscriptionTable, TableBuilder
 from tamis.engines.base import EngineStats, Quick, Saveable, Updatable, make_options
 from tamis.engines.operators import OperatorStage
@@ -78,7 +78,7 @@ class Matcher:
         self.engine_name, self.type, self.limits, self.options = engine, type, limits, options
         self._kind = engine_class(engine)
         self._options = make_options(self._kind.options_type, engine, options)
-        self._most = self._most_pairs()
+        self._plain, self._most = self._most_pairs()
         self._dictionary = Dictionary(type=type)
         self._text = TextIndex(self._dictionary, self._options.text_structure)
         self._shapes = ShapeCache(type, limits)
@@ -161,7 +161,11 @@ class Matcher:
 
     def match_many(self, events: Sequence[Mapping[str, Any]]) -> list[list[SubscriptionId]]:
         """The same for several events at once, which is faster per event."""
-        return self.match_events([normalise_event(event, self.type, self.limits) for event in events])
+        given = list(events)
+        found = self._match_plainly(given)
+        if found is None:
+            return self.match_events([normalise_event(event, self.type, self.limits) for event in given])
+        return found
 
     def match_events(self, normal: list[Event]) -> list[list[SubscriptionId]]:
         """The same for events that `model.event.normalise` has made and checked already."""
@@ -293,10 +297,25 @@ class Matcher:
             self._free.leave(reader)
         return [name for name in names if name is not None]
 
-    def _most_pairs(self) -> int:
-        """The most attributes of an event that may go the short way; -1 when none may."""
-        short = self.type is None and issubclass(self._kind, Quick) and self._kind.capabilities.concurrent
-        return min(self.limits.event_attributes, self.limits.event_values) if short and self.limits.event_depth else -1
+    def _match_plainly(self, events: list[Mapping[str, Any]]) -> list[list[SubscriptionId]] | None:
+        """Ids for plain events, or None where one of them or the subscriptions want the long way."""
+        if self._stage.owned or any(event.__class__ is not dict or len(event) > self._plain for event in events):
+            return None
+        plain = cast(list[dict[str, Any]], events)
+        try:
+            with self._reading() as reader:
+                found = reader(lambda: plain_batch(plain, self._dictionary, self._text.pairs))
+                with self._lock:
+                    return self._named(found)
+        except Uncommon:
+            return None
+
+    def _most_pairs(self) -> tuple[int, int]:
+        """The most attributes of an event that may go the short way in a batch, and by itself; -1 when none may."""
+        limits = self.limits
+        plain = min(limits.event_attributes, limits.event_values) if self.type is None and limits.event_depth else -1
+        quick = issubclass(self._kind, Quick) and self._kind.capabilities.concurrent
+        return plain, plain if quick else -1
 
     def _adopt(self, engine: Saveable, pairs: list[tuple[SubscriptionId, str]], dense: list[int]) -> None:
         """Take over an engine that knows these subscriptions already."""
@@ -380,7 +399,7 @@ class Matcher:
         self.engine_name = self.choice.engine
         self._kind = engine_class(self.engine_name)
         self._options = make_options(self._kind.options_type, self.engine_name, {})
-        self._most = self._most_pairs()
+        self._plain, self._most = self._most_pairs()
 
     def _close_chunk(self) -> None:
         self._added.append(self._builder.build())

@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,11 @@ def save(
     if that can be done, which it answers too. An existing directory is replaced only when it is a saved matcher itself."""
     if path.exists() and (not path.is_dir() or any(not OURS.fullmatch(entry.name) for entry in path.iterdir())):
         raise StorageError(f"{path} exists and is not a saved matcher; choose another place")
+    name = secrets.token_hex(8)
+    file, index = path / f"subscriptions-{name}.arrow", path / f"index-{name}"
+    fresh, replaced = path / f".{file.name}.manifest", False
     try:
         path.mkdir(parents=True, exist_ok=True)
-        name = secrets.token_hex(8)
-        file, index = path / f"subscriptions-{name}.arrow", path / f"index-{name}"
         rows, indexed = take(index)
         table = pa.table(
             {
@@ -80,18 +82,26 @@ def save(
             "checksum": checksum(file),
             "index": index.name if indexed else None,
         }
-        fresh = path / f".{file.name}.manifest"
         fresh.write_text(json.dumps({**manifest, "digest": digest(manifest)}, indent=2))
         sync(fresh)
         fresh.replace(path / MANIFEST)
+        replaced = True
         sync(path)
         for left_over in (*path.glob("subscriptions-*.arrow"), *path.glob(".*.manifest")):
             if left_over != file:
-                left_over.unlink(missing_ok=True)
+                with suppress(OSError):  # in the way of nobody
+                    left_over.unlink()
         for left_over in path.glob("index-*"):
             if left_over != index:
                 shutil.rmtree(left_over, ignore_errors=True)
-    except OSError as problem:
+    except (OSError, StorageError) as problem:
+        if not replaced:  # room for the next attempt, but never what the manifest names
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
+                fresh.unlink(missing_ok=True)
+            shutil.rmtree(index, ignore_errors=True)
+        if isinstance(problem, StorageError):
+            raise
         raise StorageError(f"cannot save to {path}: {problem.strerror or problem}") from problem
 
 

@@ -97,6 +97,15 @@ def test_a_failed_write_leaves_the_old(saved):
     assert open_arrays(saved, "index").facts == {"n": 3}
 
 
+def test_what_cannot_be_cleared_away_harms_nothing(saved):
+    (saved / "of-somebody").mkdir()
+    (saved / "of-somebody/letter.txt").write_text("dear")
+    save_arrays(saved, "index", {"a": np.arange(9)}, {"n": 4}, {})
+    assert open_arrays(saved, "index").facts == {"n": 4}
+    assert open_arrays(saved, "index").arrays["a"].tolist() == list(range(9))
+    assert (saved / "of-somebody/letter.txt").read_text() == "dear"
+
+
 def test_checksums_tell_files_apart(tmp_path):
     seen = set()
     for size in (0, 1, 7, 8, 9, 31, 32, 33, 100):

@@ -5,7 +5,7 @@ import pytest
 from tamis.errors import LimitError
 from tamis.lang.normalise import normalise
 from tamis.lang.parse import parse
-from tamis.lang.parts import parts_of
+from tamis.lang.parts import AND, form_of
 from tamis.lang.shapes import OFTEN, ShapeCache
 from tamis.model.limits import Limits
 
@@ -15,17 +15,14 @@ from tamis.model.limits import Limits
     [
         ("a = 0", [("x = 0", "a")]),
         ("a=0 and b between 0 and -0 AND c.d in (0, '')", [("x=0", "a"), ("x between 0 and -0", "b"), ("x in (0, '')", "c.d")]),
+        ("a BETWEEN -0 AND 0 and b not between '' and ''", [("x BETWEEN -0 AND 0", "a"), ("x not between '' and ''", "b")]),
         ("exists(a) and not b = 0", [("exists(a)", None), ("not b = 0", None)]),
         ("land = 0 and android = 0", [("x = 0", "land"), ("x = 0", "android")]),
         ("`a` = 0 and ü = 0", [("`a` = 0", None), ("ü = 0", None)]),
     ],
 )  # fmt: skip
 def test_parts(shape, parts):
-    assert parts_of(shape, untyped=True) == parts
-
-
-def test_under_a_type_names_stay():
-    assert parts_of("a = 0 and b = 0", untyped=False) == [("a = 0", None), ("b = 0", None)]
+    assert [form_of(part) for part in AND.split(shape)] == parts
 
 
 def test_few_templates_serve_conjunctions_of_all_attributes():

@@ -1,4 +1,4 @@
-"""`match` of one event and `match_many` agree, whichever way the event takes."""
+"""An event gets one answer, by itself, in a batch, and the long way through `normalise`."""
 
 import threading
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tamis import Matcher
 from tamis.errors import EventError
+from tamis.model.event import normalise
 
 FILTERS = [
     "a = 1", "a > 10", "a between 3 and 7 and b = 'x'", "b starts with 'x'", "b contains 'Y' nocase", "not (a = 1)",
@@ -40,7 +41,19 @@ def outcome(match):
 
 @given(events)
 def test_both_ways_give_the_same_answer_or_the_same_error(matcher, event):
-    assert outcome(lambda: matcher.match(event)) == outcome(lambda: matcher.match_many([event])[0])
+    wanted = outcome(lambda: matcher.match_events([normalise(event)])[0])
+    assert outcome(lambda: matcher.match(event)) == wanted
+    assert outcome(lambda: matcher.match_many([event])[0]) == wanted
+
+
+@given(st.lists(events, max_size=5))
+def test_batches_plain_or_not(matcher, several):
+    def all_of(match):
+        return outcome(lambda: [(i, name) for i, row in enumerate(match()) for name in row])
+
+    assert all_of(lambda: matcher.match_many(several)) == all_of(
+        lambda: matcher.match_events([normalise(event) for event in several])
+    )
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**63, 10**400, "\ud800", object()])
