@@ -55,6 +55,7 @@ class DuckDb:
         except ImportError:
             raise MissingExtra("matching inside DuckDB", "bench") from None
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        self.connection.execute("SET enable_progress_bar = false")  # it would draw on our output after two seconds
 
     def create(self, table: str, columns: str) -> None:
         """Plain tables: a column store needs no further help."""
