@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from importlib.util import find_spec
+from multiprocessing import active_children
 from pathlib import Path
 
 from tamis.arrays.jit import cache_of
@@ -41,10 +42,16 @@ def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
         return
     tell(f"compiling kernels, engine variants: {len(rest)}; the next session will not have to")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for small, status in zip([*first, *rest], pool.map(rehearsed, [*first, *rest]), strict=True):
-            if status == OK and small is not WARM:
-                mark(small).parent.mkdir(parents=True, exist_ok=True)
-                mark(small).touch()
+        try:
+            for small, status in zip([*first, *rest], pool.map(rehearsed, [*first, *rest]), strict=True):
+                if status == OK and small is not WARM:
+                    mark(small).parent.mkdir(parents=True, exist_ok=True)
+                    mark(small).touch()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in active_children():  # the pool's threads wait for these
+                child.terminate()
+            raise
 
 
 def rehearsed(run: Run) -> str:
