@@ -71,6 +71,14 @@ def broker(run: Run, place: Place) -> Rows:
     return measure(run.workload)
 
 
+def laid_out(run: Run, place: Place) -> Rows:
+    """A workload, made and left for later runs."""
+    from tamis.bench.prepare import prepare
+
+    prepare(run.workload, run.seed, place.workloads)
+    return []
+
+
 def warm(run: Run, place: Place) -> Rows:
     """The default engine's kernels, compiled."""
     from tamis.matcher.warm import warm as compile_all
@@ -85,5 +93,6 @@ KINDS: dict[str, Callable[[Run, Place], Rows]] = {
     "operators": operators,
     "spark": spark,
     "broker": broker,
+    "prepare": laid_out,
     "warm": warm,
 }

@@ -1,4 +1,4 @@
-"""What need not be measured, done before: kernels compiled, on all cores.
+"""What is not measured, done before, on all cores: kernels compiled, workloads made.
 
 Each engine, with each of its variants, is run once on a small workload of each kind it will meet. What was rehearsed is marked
 beside the compiled kernels, so the next session starts measuring at once. Without a rehearsal runs compile what they
@@ -8,7 +8,7 @@ need themselves, before their clock starts: one after the other, which takes lon
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from importlib.util import find_spec
@@ -30,6 +30,12 @@ WARM = Run("", "quick", "", "warm", "", "", {}, {}, {}, 0)
 """The default engine's kernels for sizes that no small workload has."""
 
 
+def make_ready(tell: Callable[[str], None], runs: list[Run], folder: Path) -> None:
+    """All that these runs need, before the first of them."""
+    rehearse(runs, tell)
+    lay_out(runs, folder)
+
+
 def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
     """Compile what these runs need and nobody compiled before."""
     small_runs = (shrunk(run) for run in runs if run.kind in KERNELS and run.engine != "sql")
@@ -41,12 +47,25 @@ def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
     if not first and not rest:
         return
     tell(f"compiling kernels, engine variants: {len(rest)}; the next session will not have to")
+    for small, status in beside([*first, *rest], ""):
+        if status == OK and small is not WARM:
+            mark(small).parent.mkdir(parents=True, exist_ok=True)
+            mark(small).touch()
+
+
+def lay_out(runs: list[Run], folder: Path) -> None:
+    """Leave the workloads of quick runs in a folder, where the runs will find them."""
+    matching = (replace(run, kind="prepare") for run in runs if run.kind == "match" and run.profile == "quick")
+    each = {json.dumps([run.workload, run.seed], sort_keys=True): run for run in matching}
+    for _ in beside(list(each.values()), str(folder)):
+        pass
+
+
+def beside(runs: list[Run], workloads: str) -> Iterator[tuple[Run, str]]:
+    """Runs on all cores, beside each other, and how each went."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
-            for small, status in zip([*first, *rest], pool.map(rehearsed, [*first, *rest]), strict=True):
-                if status == OK and small is not WARM:
-                    mark(small).parent.mkdir(parents=True, exist_ok=True)
-                    mark(small).touch()
+            yield from zip(runs, pool.map(lambda run: rehearsed(run, workloads), runs), strict=True)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in active_children():  # the pool's threads wait for these
@@ -54,9 +73,9 @@ def rehearse(runs: list[Run], tell: Callable[[str], None]) -> None:
             raise
 
 
-def rehearsed(run: Run) -> str:
+def rehearsed(run: Run, workloads: str) -> str:
     """How it went; what is wrong with a run is told when it is measured."""
-    status: str = asked(asdict(run), "", "", LIMIT)["status"]
+    status: str = asked(asdict(run), "", workloads, LIMIT)["status"]
     return status
 
 

@@ -18,12 +18,20 @@ LIMIT = {"quick": 600.0, "full": 3600.0}
 
 
 def run_all(
-    runs: list[Run], folder: Path, *, dsn: str = "", fresh: bool = False, begin: Callable[[Run], None] = lambda _: None
+    runs: list[Run],
+    folder: Path,
+    *,
+    dsn: str = "",
+    fresh: bool = False,
+    before: Callable[[list[Run], Path], None] = lambda *_: None,
+    begin: Callable[[Run], None] = lambda _: None,
 ) -> Iterator[tuple[Run, Result, bool]]:
     """Results of all runs, in order; True with those that were there already. A PostgreSQL server is started when a run
-    needs one and none is given by `dsn`; `begin` is told of each run that starts."""
+    needs one and none is given by `dsn`. `before` is given the runs to come and the folder where they look for workloads;
+    `begin` is told of each run that starts."""
     with ExitStack() as stack:
         workloads = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tamis-workloads-")))
+        before([run for run in runs if fresh or finished(folder, run) is None], workloads)
         for run in runs:
             known = None if fresh else finished(folder, run)
             if known is not None:

@@ -1,6 +1,7 @@
 """`tamis bench`: measurements, kept as raw results; reports and comparisons derived from them."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,18 +61,18 @@ def run(
       tamis bench run topss-subscriptions --profile full
       tamis bench run all --engine mine
     """
-    from tamis.bench.rehearsal import rehearse
-    from tamis.bench.results import OK, finished
+    from tamis.bench.rehearsal import make_ready
+    from tamis.bench.results import OK
     from tamis.bench.runner import run_all
     from tamis.bench.spec import chosen_suites, plan
 
     runs = [each for suite in chosen_suites(suites) for each in plan(suite, profile, engine, repeats=repeat)]
     display, bad = Display(runs), 0
+    before = partial(make_ready, typer.echo)
     try:
-        todo = [each for each in runs if fresh or finished(results, each) is None]
-        rehearse(todo, typer.echo)
         with display:
-            for each, result, known in run_all(runs, results, dsn=dsn, fresh=fresh, begin=display.begin):
+            going = run_all(runs, results, dsn=dsn, fresh=fresh, before=before, begin=display.begin)
+            for each, result, known in going:
                 display.told(each, result, known)
                 bad += result.status != OK
     except KeyboardInterrupt:

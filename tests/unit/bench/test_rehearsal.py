@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.unit.bench.sets import small_suite
 
 from tamis.bench import rehearsal
-from tamis.bench.rehearsal import WARM, mark, rehearse, shrunk
+from tamis.bench.prepare import prepare
+from tamis.bench.rehearsal import WARM, lay_out, mark, rehearse, shrunk
 from tamis.bench.results import FAILED, OK, Run
 from tamis.bench.spec import load_suite, plan
 
@@ -16,7 +18,7 @@ class Rehearsals(list[Run]):
 
     status = OK
 
-    def __call__(self, run: Run) -> str:
+    def __call__(self, run: Run, workloads: str) -> str:
         self.append(run)
         return self.status
 
@@ -68,4 +70,15 @@ def test_runs_without_kernels_of_their_own_are_left_alone(asked):
 
 
 def test_a_small_run_measures(tmp_path):
-    assert rehearsal.rehearsed(shrunk(plan(small_suite(), "quick")[0])) == OK
+    assert rehearsal.rehearsed(shrunk(plan(small_suite(), "quick")[0]), "") == OK
+
+
+def test_workloads_are_left_where_runs_find_them(tmp_path):
+    runs = plan(small_suite(), "quick")
+    lay_out([*runs, replace(runs[0], profile="full", seed=7)], tmp_path)
+    assert len(list(tmp_path.iterdir())) == len({run.workload["subscriptions"] for run in runs}) == 3
+    before = prepare(runs[0].workload, runs[0].seed)
+    again = prepare(runs[0].workload, runs[0].seed, tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert np.array_equal(before.table.lo, again.table.lo)
+    assert before.expected.equals(again.expected)
