@@ -66,16 +66,12 @@ def by_parameter(points: list[Point], figure: Figure) -> list[Row]:
 
 
 def by_output(points: list[Point], figure: Figure) -> list[Row]:
-    """x is the number of matches, events pooled by powers of two; y is microseconds per match, with its quartiles. Events on the
-    largest set of subscriptions only: how long a match takes depends on how many there are."""
+    """x is the number of matches, events of all sizes pooled by powers of four; y is microseconds per match, with quartiles."""
     bins: dict[tuple[str, int], list[tuple[int, float]]] = {}
-    most = max((point.parameters.get("subscriptions", 0) for point in points), default=0)
     for point in points:
-        if point.parameters.get("subscriptions", 0) < most:
-            continue
         for count, spent in point.by_output:
             if count:
-                bins.setdefault((point.series, int(math.log2(count))), []).append((count, spent / count))
+                bins.setdefault((point.series, int(math.log2(count)) // 2), []).append((count, spent / count))
     rows = []
     for (series, _), pairs in bins.items():
         if len(pairs) < 3:

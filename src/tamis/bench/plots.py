@@ -17,7 +17,8 @@ GREYS = ["#444444", "#8a8a8a", "#b5b5b5"]
 FORMAT = ",.12~g"
 ABOVE: dict[str, Any] = {"titleAngle": 0, "titleAlign": "left", "titleX": 0, "titleY": -8}
 """An axis title above its axis, where a short chart has no room beside it."""
-FEW = 8
+FEW, SHORT = 8, 4.0
+"""So few values label an axis themselves; a logarithmic axis shorter than this factor ends at round numbers, or has none."""
 WIDE = 300.0
 """Logarithmic axes that span more than this factor label powers of ten only."""
 
@@ -54,8 +55,12 @@ def line_layers(figure: Figure, values: list[dict[str, Any]]) -> list[Any]:
     """Measured lines with their range, published ones dashed and grey."""
     xs, ys = ([value[name] for value in values] for name in ("x", "y"))
     few = sorted(set(xs)) if len(set(xs)) <= FEW and "x" not in figure.log else None
+    spread = max(xs) / min(xs) if min(xs) > 0 else 1.0
     x = alt.X(
-        "x:Q", title=figure.x_title, scale=scale("x" in figure.log, tight=True), axis=axis("x" in figure.log, xs, few)
+        "x:Q",
+        title=figure.x_title,
+        scale=scale("x" in figure.log, tight=spread > SHORT),
+        axis=axis("x" in figure.log, xs, few),
     )
     y = alt.Y("y:Q", title=figure.y_title, scale=scale("y" in figure.log), axis=axis("y" in figure.log, ys))
     names = list(dict.fromkeys(value["series"] for value in values if not value["paper"]))

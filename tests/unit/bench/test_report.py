@@ -84,9 +84,9 @@ def test_an_engine_the_suite_does_not_list_is_in_the_figure():
 
 def test_time_per_match_is_pooled_by_output():
     figure = replace(small_suite().figures[0], x="output", paper=[])
-    smaller = replace(result("left", 50, [1.0]), rows=[{"by_output": [[2, 1.0]] * 5}])
-    rows = figure_rows(points([smaller, result("left", 100, [1.0])]), figure, "small")
-    assert [(row.series, row.x, row.y) for row in rows] == [("left", 2, 2.0)]
+    many = replace(result("left", 50, [1.0]), rows=[{"by_output": [[20, 10.0]] * 5}])
+    rows = figure_rows(points([many, result("left", 100, [1.0])]), figure, "small")
+    assert [(row.series, row.x, row.y) for row in rows] == [("left", 2, 2.0), ("left", 20, 0.5)]
 
 
 def test_the_table_of_recommendations_is_shown_when_there_is_one(tmp_path, monkeypatch):
