@@ -59,7 +59,7 @@ def heed_interrupts():
 
 
 def test_stopping_loses_nothing(run, process, place):
-    slow = TOML.replace("[50, 100, 200]", "[50, 60, 70, 80]")
+    slow = TOML.replace("[50, 100, 200]", "[50, 60, 70, 80]").replace("seconds = 0.01", "seconds = 1.0")
     (place / "small.toml").write_text(slow)
     command, environment = process
     arguments = [*command, "bench", "run", "small.toml", "--engine", "scan"]

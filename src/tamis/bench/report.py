@@ -24,6 +24,8 @@ from tamis.bench.results import OK, Point, Result, points
 from tamis.bench.spec import Figure, Suite
 from tamis.bench.summary import claim_lines, figure_lines, grid
 
+OURS = "this project"
+"""The source of suites that no paper has."""
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 1080px; margin: 2rem auto; padding: 0 1rem }
 h1 { margin-bottom: 0 } h2 { margin-top: 3rem; border-bottom: 2px solid #1f5fa8; padding-bottom: .2rem } h3 { margin-top: 2rem }
@@ -241,12 +243,12 @@ def numbers(page: Page, figure: Figure, rows: list[Row]) -> None:
 
 
 def summary(suites: list[Suite], judged: dict[str, list[Verdict]], found: list[Point], about: str) -> str:
-    """The claims, and the figures the paper gives numbers for, as Markdown."""
+    """The claims, the figures a paper gives numbers for, and the measurements that are our own, as Markdown."""
     lines = ["# Experiments in short", "", about, "", *claim_lines(suites, judged), ""]
     for suite in suites:
         for figure in suite.figures:
             rows = figure_rows(found, ordered(suite, figure), suite.name, suite.series)
-            if figure.paper and any(not row.paper for row in rows):
+            if (figure.paper or suite.source == OURS) and any(not row.paper for row in rows):
                 lines += figure_lines(suite, figure, rows)
     return "\n".join(lines).rstrip() + "\n"
 

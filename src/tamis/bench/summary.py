@@ -1,4 +1,4 @@
-"""The report in short, as Markdown: claims and whether they hold, and the tables of figures that the paper gives numbers for."""
+"""The report in short, as Markdown: claims and whether they hold, and the numbers of some figures."""
 
 from tamis.bench.claims import Verdict, number
 from tamis.bench.figures import Row
