@@ -230,6 +230,7 @@ def main() -> None:
     arguments.add_argument("what", choices=["compare", "scale", "threads", "churn", "matcher", "disk"])
     arguments.add_argument("names", nargs="*", help=f"workloads ({', '.join(WORKLOADS)}) or, for scale, sizes")
     arguments.add_argument("--engine", action="append", default=[], help="compare: engines beside tamis")
+    arguments.add_argument("--events", type=int, default=1000, help="compare, scale: how many, for slow engines")
     arguments.add_argument("--learned", action="store_true", help="compare: keys are chosen for the events first")
     arguments.add_argument("--seconds", type=float, default=10, help="churn: how long")
     arguments.add_argument("--subscriptions", type=int, default=100_000, help="churn, matcher: how many")
@@ -241,7 +242,7 @@ def main() -> None:
     for name in given.names:
         table, events = sized(int(name)) if given.what == "scale" else encode_reference(generate(name))
         if given.what in ("compare", "scale"):
-            compare(name, table, events, ["tamis", *given.engine], given.learned)
+            compare(name, table, events.slice(0, min(len(events), given.events)), ["tamis", *given.engine], given.learned)
         elif given.what == "threads":
             threads(name, table, events)
         else:

@@ -350,8 +350,11 @@ class TamisEngine:
         if base.usual is None:
             base.usual = met if base.learned else 0.0
         least = (met - REKEY_SPARE) / REKEY_MARGIN
-        if least > max(base.usual, base.built.expected) and len(self.sampler) and least > self._best(base):
-            self._start_merge()
+        if least > max(base.usual, base.built.expected) and len(self.sampler):
+            if least > self._best(base):
+                self._start_merge()
+            else:  # no keys do better: not asked again until events meet many more
+                base.usual = met
 
     def _best(self, base: Base) -> float:
         """Candidates per event under the best keys for the events sampled lately."""

@@ -17,10 +17,12 @@ from tamis.candidates.keyed.schemas import WIDEST
 from tamis.candidates.keyed.several import verify_several
 from tamis.candidates.keyed.verify import UInt32Array, verify_blocks, verify_records
 from tamis.encoding.keys import Int32Array, Int64Array
-from tamis.predicates.jumps import code_of
+from tamis.predicates.jumps import code_from, jump_of
 
 SLOTWISE = 1024
 """Pairs from which a batch is translated slot by slot."""
+TOGETHER = 32
+"""Pairs whose translation waits for memory at the same time."""
 
 
 @kernel
@@ -45,14 +47,31 @@ def translate(handle: Int64Array, attrs: Int32Array, keys: Int64Array) -> tuple[
 def rank_all(
     handle: Int64Array, attrs: Int32Array, keys: Int64Array, order: Int32Array, slots: Int32Array, codes: UInt32Array
 ) -> None:
-    """Fill slots and codes of all pairs, in the given order."""
+    """Fill slots and codes of all pairs, in the given order.
+
+    TOGETHER of them go through each step at a time, and every step asks for the memory that the next one reads.
+    """
     index = index_view(handle)
     slot_of, bound_starts, bounds, jumps = index.ranks.slots, index.ranks.starts, index.ranks.bounds, index.jumps
-    for k in range(len(order)):
-        i = order[k]
-        s = slot_of[attrs[i]] if attrs[i] < len(slot_of) else -1
-        slots[i] = s
-        codes[i] = code_of(jumps, bounds, bound_starts[s], bound_starts[s + 1], s, keys[i]) if s >= 0 else 0
+    for begin in range(0, len(order), TOGETHER):
+        end = min(len(order), begin + TOGETHER)
+        for k in range(begin, end):
+            i = order[k]
+            s = slot_of[attrs[i]] if attrs[i] < len(slot_of) else -1
+            slots[i], codes[i] = s, 0
+            if s >= 0:
+                codes[i] = jump_of(jumps, bound_starts[s], bound_starts[s + 1], s, keys[i])
+                prefetch(jumps.before, codes[i])
+        for k in range(begin, end):
+            i = order[k]
+            if slots[i] >= 0:
+                start = bound_starts[slots[i]]
+                prefetch(bounds, start + jumps.before[codes[i]])
+                prefetch(bounds, start + jumps.before[codes[i] + 1])
+        for k in range(begin, end):
+            i = order[k]
+            if slots[i] >= 0:
+                codes[i] = code_from(jumps, bounds, bound_starts[slots[i]], codes[i], keys[i])
 
 
 @leaf
