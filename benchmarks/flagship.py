@@ -242,7 +242,9 @@ def main() -> None:
     for name in given.names:
         table, events = sized(int(name)) if given.what == "scale" else encode_reference(generate(name))
         if given.what in ("compare", "scale"):
-            compare(name, table, events.slice(0, min(len(events), given.events)), ["tamis", *given.engine], given.learned)
+            compare(
+                name, table, events.slice(0, min(len(events), given.events)), ["tamis", *given.engine], given.learned
+            )
         elif given.what == "threads":
             threads(name, table, events)
         else:

@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from tamis.arrays.store import Writer
 from tamis.candidates.delta import Delta, match_view
 from tamis.candidates.keyed.base import Base, new_base
-from tamis.candidates.keyed.choose import PROBE_COST
+from tamis.candidates.keyed.best import PROBE_COST
 from tamis.candidates.keyed.combine import add_matches, by_cluster, in_order
 from tamis.candidates.keyed.decode import decode_index
-from tamis.candidates.keyed.index import NO_SAMPLE, Sample, arrays_of
+from tamis.candidates.keyed.index import arrays_of
 from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
 from tamis.candidates.keyed.schemas import WIDEST
 from tamis.candidates.keyed.single import FULL, LEAST_ROOM, REFUSED, Frame, match_one, match_packed
+from tamis.candidates.keyed.weights import NO_SAMPLE, Sample
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -105,7 +106,7 @@ class TamisEngine:
         """Index everything."""
         assert isinstance(options, TamisOptions)
         events = options.sample
-        sample = NO_SAMPLE if events is None else Sample(len(events), events.attrs, events.keys)
+        sample = NO_SAMPLE if events is None else Sample(events.offsets, events.attrs, events.keys)
         base = new_base(subscriptions, sample, subscriptions.owners, options.look_up_ns)
         engine = cls(subscriptions.dictionary, base, options)
         engine.sampler.ring += [sample] if sample.events else []

@@ -189,7 +189,7 @@ def test_the_price_decides_how_long_schemas_are():
     now = np.full(len(coded.owners), 0.1)
     widths = {}
     for price in (1e6, 100.0, 0.1):
-        schemas, cost = best_schemas(coded, likely, presence, now, 1, 1.0, price)
+        schemas, cost, _ = best_schemas(coded, likely, presence, now, 1, 1.0, price)
         widths[price] = float((schemas >= 0).sum(axis=1).mean()) if len(schemas) else 0.0
         assert cost <= now.sum()
     assert widths[1e6] == 0.0 < widths[100.0] < widths[0.1] <= WIDEST

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.handle import handle_of
-from tamis.candidates.keyed.choose import PROBE_COST
+from tamis.candidates.keyed.best import PROBE_COST
 from tamis.candidates.keyed.decode import decode_index
-from tamis.candidates.keyed.index import Built, Sample, arrays_of, build_index, expected_candidates
+from tamis.candidates.keyed.index import Built, arrays_of, build_index, expected_candidates
+from tamis.candidates.keyed.weights import Sample
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import Int32Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, FIRST_SET, IN, IN_SET, SubscriptionTable

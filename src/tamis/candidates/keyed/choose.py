@@ -1,9 +1,7 @@
-"""Choosing access keys by expected candidates.
+"""The cheapest access key of each conjunction, and the clusters that keys are.
 
-For each conjunction the cheapest single key is compared with the cheapest pair of keys. An event that carries n attributes
-looks up each of its single keys but about n²/2 pairs, and cells of every size; so each class of pairs (both values,
-value and attribute, both attributes) and cells are used only if the candidates they save cost more than their look-ups.
-The same holds for each schema of several attributes (`schemas.py`), which may make the pairs superfluous.
+For each conjunction the cheapest single key is compared with the cheapest pair of keys, as far as classes of pairs (both
+values, value and attribute, both attributes) and cells are allowed; `best.py` decides what is.
 """
 
 from typing import NamedTuple
@@ -14,8 +12,8 @@ from numpy.typing import NDArray
 from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
-from tamis.candidates.keyed.schemas import Schemas, UInt64Array, best_schemas, by_lead, file_under, is_point
-from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, mass
+from tamis.candidates.keyed.schemas import Schemas, UInt64Array, is_point
+from tamis.candidates.keyed.weights import Float64Array, likelihood, mass
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
 from tamis.predicates.ranks import Ranks
@@ -26,8 +24,6 @@ LEVELS, FINEST = 3, 2
 """Cells come in up to three sizes, each a quarter of the one before and none smaller than 2^FINEST codes."""
 SPREAD = 8
 """A set of at most this many values may be filed under each of them."""
-ROW_COST, PROBE_COST, CELL_COST = 15.0, 10.0, 3.0
-"""Nanoseconds to reject a candidate, to look up a pair, and to look up a cell; only their ratios matter."""
 BY_VALUE, BY_ATTRIBUTE, BY_CELL, PAIRED, PAIRED_VALUES, IN_SCHEMA = (1 << bit for bit in range(6))
 """What the keys of a slot are used for."""
 CELLS_ALLOWED = 8
@@ -35,8 +31,6 @@ CELLS_ALLOWED = 8
 COMPANY = 1.25
 """Of equalities nearly as unlikely as the least likely, up to this factor, the one that most conjunctions name is taken:
 large clusters of similar conjunctions can be tested together."""
-TRIED = 20_000
-"""Conjunctions on which the ways to choose keys are compared."""
 
 
 class Keys(NamedTuple):
@@ -71,14 +65,6 @@ class Choice(NamedTuple):
     second: Int32Array
     cost: Float64Array
     hashes: UInt64Array
-
-
-class Found(NamedTuple):
-    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each; the schemas."""
-
-    choice: Choice
-    allowed: int
-    schemas: Schemas
 
 
 @leaf
@@ -189,46 +175,6 @@ def count_equalities(coded: Coded, bound_starts: Int64Array, named: Int32Array) 
             named[bound_starts[coded.slots[p]] + 3 * coded.slots[p] + coded.lo[p]] += 1
 
 
-def best_keys(
-    coded: Coded,
-    ranks: Ranks,
-    weights: Weights,
-    likely: Float64Array,
-    sets: tuple[Int64Array, Int32Array],
-    look_up: float = PROBE_COST,
-    times: float = 1.0,
-) -> Found:
-    """The key of every conjunction, under whatever pays for its look-ups.
-
-    likely float64[p]: P(predicate holds); raised to 1.0 where the schema of a conjunction implies it. look_up: nanoseconds
-    for a pair or a schema. times: conjunctions that each of these stands for.
-    """
-    named = np.zeros(len(weights.below), np.int32)
-    count_equalities(coded, ranks.starts, named)
-    columns = (coded, ranks.starts, weights.presence, weights.below, *sets, named)
-    step = max(1, len(coded.owners) // TRIED)
-    n = weights.pairs
-    lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
-
-    def probes(allowed: int) -> float:
-        pairs = sum(lookups[group] for group in range(3) if allowed >> group & 1) * look_up
-        return pairs + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
-
-    costs = [np.ascontiguousarray(choose(*columns, allowed, step).cost[::step]) for allowed in range(2 * CELLS_ALLOWED)]
-    ways = {}
-    for some in (range(len(costs)), (0, CELLS_ALLOWED)):  # schemas beside what is best without them, or beside no pairs
-        allowed = min(some, key=lambda way: probes(way) + ROW_COST * step * times * float(costs[way].sum()))
-        if allowed not in ways:
-            now = costs[allowed]
-            ways[allowed] = best_schemas(coded, likely, weights.presence, now, step, times, look_up / ROW_COST)
-    allowed = min(ways, key=lambda way: probes(way) + ROW_COST * ways[way][1])
-    schemas = by_lead(ways[allowed][0], weights.presence)
-    choice = choose(*columns, allowed, 1)
-    filed, hashes = file_under(schemas, coded, likely, choice.cost)
-    choice.kind[filed] = SCHEMA
-    return Found(choice._replace(hashes=hashes), allowed, schemas)
-
-
 @kernel
 def assign(
     coded: Coded,
@@ -316,9 +262,8 @@ def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
     return 1 + s
 
 
-def key_space(coded: Coded, ranks: Ranks, found: Found) -> tuple[Keys, int]:
+def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas: Schemas) -> tuple[Keys, int]:
     """Numbers for all keys that may be used, and how many clusters that makes."""
-    choice, allowed, schemas = found
     slots = len(ranks.attrs)
     codes = np.diff(ranks.starts) + 2
     point = ((coded.ops == IN) | (coded.ops == ALL)) & (coded.lo == coded.hi)

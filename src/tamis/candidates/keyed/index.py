@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from tamis.arrays.csr import grouped
 from tamis.arrays.handle import view_float64, view_int32, view_int64, view_uint8, view_uint16, view_uint32
 from tamis.arrays.jit import leaf
-from tamis.candidates.keyed.choose import KINDS, PROBE_COST, Keys, assign, best_keys, key_space
+from tamis.candidates.keyed.best import PROBE_COST, best_keys
+from tamis.candidates.keyed.choose import KINDS, Keys, assign, key_space
 from tamis.candidates.keyed.coded import Coded, code_table
 from tamis.candidates.keyed.layout import MOST_NARROW, Clusters, aligned
 from tamis.candidates.keyed.schemas import Schemas
-from tamis.candidates.keyed.weights import Float64Array, Weights, likelihood, weigh
+from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights, likelihood, weigh
 from tamis.candidates.keyed.write import write_clusters
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import SubscriptionTable
@@ -36,17 +37,6 @@ class Index(NamedTuple):
     wide: "Clusters[np.uint32]"
 
 
-class Sample(NamedTuple):
-    """Pairs of sampled events: how many events, and the attribute and key of each pair."""
-
-    events: int
-    attrs: Int32Array
-    keys: Int64Array
-
-
-NO_SAMPLE = Sample(0, np.zeros(0, np.int32), np.zeros(0, np.int64))
-
-
 class Built(NamedTuple):
     """An index, how many conjunctions lie under each kind of key, and the candidates an event is expected to meet."""
 
@@ -60,10 +50,10 @@ def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE, look_up: f
     ranks, codes = rank_table(table)
     coded = code_table(table, ranks, codes)
     sets = (codes.set_starts, codes.set_codes)
-    weights = weigh(coded, ranks, *sample)
+    weights = weigh(coded, ranks, sample)
     likely, narrow = described(coded, ranks, weights, sets)
-    found = best_keys(coded, ranks, weights, likely, sets, look_up)
-    keys, clusters = key_space(coded, ranks, found)
+    found = best_keys(coded, ranks, weights, likely, sets, sample, look_up)
+    keys, clusters = key_space(coded, ranks, *found[:3])
     choice = found.choice
     filed, cluster_of = assign(coded, choice, keys, ranks.starts, *sets)
     starts, order = grouped(cluster_of, clusters)
@@ -76,7 +66,7 @@ def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE, look_up: f
     shared = np.array([coded.shared.any() or len(filed) > len(coded.owners)], np.uint8)
     index = Index(ranks, jump_tables(ranks.starts, ranks.bounds), keys, *sets, shared, on_lines(small), on_lines(large))
     counts = np.bincount(choice.kind, minlength=len(KINDS))
-    return Built(index, dict(zip(KINDS, counts.tolist(), strict=True)), float(choice.cost.sum()))
+    return Built(index, dict(zip(KINDS, counts.tolist(), strict=True)), found.expected)
 
 
 @leaf
@@ -113,9 +103,9 @@ def expected_candidates(few: SubscriptionTable, times: float, ranks: Ranks, samp
     """
     codes = code_known(few, ranks)
     coded = code_table(few, ranks, codes)
-    weights, sets = weigh(coded, ranks, *sample), (codes.set_starts, codes.set_codes)
+    weights, sets = weigh(coded, ranks, sample), (codes.set_starts, codes.set_codes)
     likely, _ = described(coded, ranks, weights, sets)
-    return float(best_keys(coded, ranks, weights, likely, sets, look_up, times).choice.cost.sum()) * times
+    return best_keys(coded, ranks, weights, likely, sets, sample, look_up, times).expected
 
 
 def empty_clusters() -> "Clusters[np.uint32]":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.candidates.keyed.index import NO_SAMPLE, Sample
+from tamis.candidates.keyed.weights import NO_SAMPLE, Sample
 from tamis.encoding.events import EventBatch
 
 SHARE, MOST = 16, 64
@@ -34,7 +34,7 @@ class Sampler:
         taken = min(PER_BATCH, max(1, n // SHARE))
         first = self.seen * 7919 % (n - taken + 1)
         part = events.slice(first, first + taken)
-        self.keep(Sample(taken, part.attrs.copy(), part.keys.copy()))
+        self.keep(Sample(part.offsets, part.attrs.copy(), part.keys.copy()))
 
     def keep(self, sample: Sample) -> None:
         """Take in a part of the sample."""
@@ -48,5 +48,6 @@ class Sampler:
         ring = list(self.ring)
         if not ring:
             return NO_SAMPLE
+        sizes = np.concatenate([np.diff(part.offsets) for part in ring])
         joined = (np.concatenate([part.attrs for part in ring]), np.concatenate([part.keys for part in ring]))
-        return Sample(sum(part.events for part in ring), *joined)
+        return Sample(np.concatenate([[0], np.cumsum(sizes)]), *joined)

@@ -29,6 +29,7 @@ LEAD = 0.4
 """What an event pays, in look-ups, for a schema of which it has the rarest attribute, whether or not it has the others."""
 
 UInt64Array = NDArray[np.uint64]
+NO_SCHEMAS = np.zeros((0, WIDEST), np.int32)
 
 
 class Schemas(NamedTuple):
@@ -198,8 +199,9 @@ def best_schemas(
     step: int,
     times: float,
     look_up: float,
-) -> tuple[Int32Array, float]:
-    """The schemas worth having for conjunctions of which every step-th costs now[k], and what all then costs an event.
+) -> tuple[Int32Array, float, float]:
+    """The schemas worth having for conjunctions of which every step-th costs now[k], what all then costs an event, and how
+    much of that is for look-ups.
 
     Each conjunction stands for `times`. Costs are in candidates, `look_up` being that of a look-up. What was seen in few
     sampled conjunctions is partly chance, and the greedy choice favours it, so it must save the more. Schemas are
@@ -217,7 +219,8 @@ def best_schemas(
     asked = np.divide(price, scale * sure, out=np.full(len(price), np.inf), where=sure > 0.0)
     after = now.copy()
     chosen = select(after, starts, row[order], chance[order], asked)
-    return schemas[chosen], scale * float(after.sum()) + float(price[chosen].sum())
+    paid = float(price[chosen].sum())
+    return schemas[chosen], scale * float(after.sum()) + paid, paid
 
 
 def by_lead(schemas: Int32Array, presence: Float64Array) -> Schemas:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from tamis.arrays.handle import handle_of, view_int32, view_int64, view_uint32, view_uint64
 from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
-from tamis.candidates.keyed.index import Sample, index_view
+from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.match import match_events
 from tamis.candidates.keyed.probe import Scratch, most_hits
 from tamis.candidates.keyed.schemas import UInt64Array
 from tamis.candidates.keyed.verify import UInt32Array
+from tamis.candidates.keyed.weights import Sample
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import FOLD, Int32Array, Int64Array
 from tamis.encoding.single import SinglePairs
@@ -84,7 +85,9 @@ class Frame:
 
     def sample(self, count: int) -> Sample:
         """The packed event, once it was matched, to be kept."""
-        return Sample(1, self.memory.packed[2 * count : 3 * count].copy(), self.memory.keys[:count].copy())
+        return Sample(
+            np.array([0, count]), self.memory.packed[2 * count : 3 * count].copy(), self.memory.keys[:count].copy()
+        )
 
     def batch(self, count: int) -> EventBatch:
         """The packed event, once it was matched, as a batch of one."""

@@ -22,6 +22,23 @@ USUAL_PAIRS = 15
 """Attributes an event is taken to carry at least as long as none was seen."""
 
 
+class Sample(NamedTuple):
+    """Pairs of sampled events, one event after the other: the attribute and key of each pair, and where events begin
+    (offsets int64[events + 1])."""
+
+    offsets: Int64Array
+    attrs: Int32Array
+    keys: Int64Array
+
+    @property
+    def events(self) -> int:
+        """How many there are."""
+        return len(self.offsets) - 1
+
+
+NO_SAMPLE = Sample(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
 class Weights(NamedTuple):
     """presence float64[s]: P(event has slot); P(code in [lo, hi] | present) = below[at + hi + 1] - below[at + lo],
     where slot s starts at = bound_starts[s] + 3 s. `pairs`: attributes an event carries on average."""
@@ -31,14 +48,14 @@ class Weights(NamedTuple):
     pairs: float
 
 
-def weigh(coded: Coded, ranks: Ranks, count: int, attrs: Int32Array, keys: Int64Array) -> Weights:
-    """Weights from `count` sampled events with the given pairs; none of them: a guess from the subscriptions."""
-    slots = len(ranks.attrs)
+def weigh(coded: Coded, ranks: Ranks, sample: Sample) -> Weights:
+    """Weights from sampled events; without any, a guess from the subscriptions."""
+    slots, count = len(ranks.attrs), sample.events
     named = np.bincount(coded.slots, minlength=slots) / max(1, len(coded.owners))
     guess = np.minimum(1.0, 2.0 * named)
     counts = np.zeros(slots)
     below = np.zeros(len(ranks.bounds) + 3 * slots)
-    spread(ranks.slots, ranks.starts, ranks.bounds, attrs, keys, counts, below)
+    spread(ranks.slots, ranks.starts, ranks.bounds, sample.attrs, sample.keys, counts, below)
     presence = (counts + PRIOR * guess) / (count + PRIOR) if count else guess
     pairs = float(presence.sum())
     return Weights(np.clip(presence, 1e-6, 1.0), below, pairs if count else max(pairs, min(USUAL_PAIRS, slots)))
