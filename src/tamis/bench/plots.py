@@ -162,7 +162,9 @@ def axis(logarithmic: bool, values: list[float], few: list[float] | None = None)
     shown = "['1.0']" if positive and max(positive) / min(positive) > WIDE else "['1.0', '2.0', '5.0']"
     lead = "replace(format(datum.value, '.1e'), regexp('e.*'), '')"
     return alt.Axis(
-        labelExpr=f"indexof({shown}, {lead}) >= 0 ? format(datum.value, '{FORMAT}') : ''", labelOverlap="greedy"
+        labelExpr=f"indexof({shown}, {lead}) >= 0 ? format(datum.value, '{FORMAT}') : ''",
+        labelOverlap="greedy",
+        labelSeparation=6,
     )
 
 

@@ -235,7 +235,7 @@ def ordered(suite: Suite, figure: Figure) -> Figure:
 
 def numbers(page: Page, figure: Figure, rows: list[Row]) -> None:
     """x by series, the paper's numbers beside ours."""
-    columns, places, values = grid(rows)
+    columns, places, values = grid(figure, rows)
     published = {row.series for row in rows if row.paper}
     lines = [[number(x), *(values.get((x, column), "") for column in columns)] for x in places]
     tinted = [i + 1 for i, column in enumerate(columns) if column in published]
