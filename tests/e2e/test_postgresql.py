@@ -39,5 +39,5 @@ def test_equals_the_model(dsn, strategy):
 
 def test_a_server_that_is_not_there_is_named():
     matcher = Matcher("sql", database="postgresql", dsn="host=/nowhere user=x dbname=x")
-    with pytest.raises(EngineError, match="cannot reach PostgreSQL at 'host=/nowhere"):
+    with pytest.raises(EngineError, match=r"cannot reach PostgreSQL at '.*host=/nowhere"):
         matcher.match({})

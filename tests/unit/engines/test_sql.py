@@ -1,8 +1,9 @@
 import struct
 
 import numpy as np
+import pytest
 
-from tamis.engines.sql.database import COPY_END, COPY_HEADER, copy_rows
+from tamis.engines.sql.database import COPY_END, COPY_HEADER, address, copy_rows
 from tamis.engines.sql.engine import grouped
 
 
@@ -26,3 +27,10 @@ def test_rows_are_written_as_the_binary_form_of_copy():
     assert copy_rows(columns) == expected
     assert len(COPY_HEADER) == 19
     assert struct.unpack(">h", COPY_END) == (-1,)
+
+
+def test_an_address_is_told_without_its_password():
+    pytest.importorskip("psycopg")
+    assert address("host=/nowhere user=x password=secret") == "'user=x host=/nowhere'"
+    assert "secret" not in address("postgresql://x:secret@127.0.0.1:1/y")
+    assert address("no address") == "the address given"

@@ -104,8 +104,9 @@ class PostgreSql:
             raise MissingExtra("matching inside PostgreSQL", "bench") from None
         try:
             self.connection = psycopg.connect(dsn, autocommit=True, connect_timeout=5)
-        except psycopg.OperationalError as problem:
-            raise EngineError(f"cannot reach PostgreSQL at {dsn!r}: {problem}") from None
+        except psycopg.Error as problem:
+            reason = " ".join(str(problem).split())
+            raise EngineError(f"cannot reach PostgreSQL at {address(dsn)}: {reason}") from None
         self.schema = f"tamis_{secrets.token_hex(6)}"
         self.connection.execute(f"CREATE SCHEMA {self.schema}")
 
@@ -175,3 +176,15 @@ def connect(database: str, dsn: str) -> Database:
     if not dsn:
         raise EngineError("engine 'sql' on PostgreSQL needs dsn='host=… dbname=…'")
     return PostgreSql(dsn)
+
+
+def address(dsn: str) -> str:
+    """A server's address as it may be told: without the password."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        parts = conninfo_to_dict(dsn)
+    except ProgrammingError:
+        return "the address given"
+    return repr(make_conninfo("", **{**parts, "password": None}))
