@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -47,10 +48,7 @@ SORTED_FROM = 32
 """Batches of at least this many events are brought into an order in which neighbours hit the same large clusters."""
 
 
-Coded = tuple[Int64Array, Int32Array, NDArray[np.uint32]]
 Changed = tuple[Base, NDArray[np.uint8], list[SubscriptionTable]]
-Found = tuple[Int64Array, Int32Array, Int64Array]
-NO_SCRATCH = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,30 +264,30 @@ class TamisEngine:
         return SubscriptionTable.concat(parts)
 
     def _match_base(self, base: Base, events: EventBatch) -> MatchSet:
+        """Threads take contiguous parts of the batch, each from beginning to end."""
         threads = min(self.options.threads, max(1, len(events) // 8))
+        cuts = [len(events) * i // threads for i in range(threads + 1)]
+        batches = [events.slice(start, stop) for start, stop in pairwise(cuts)] if threads > 1 else [events]
+        run = self._workers().map if threads > 1 else map
+        parts = list(run(lambda batch: self._match_part(base, batch), batches))
+        for _, counters in parts:
+            self._count(*counters.tolist())
+        found = MatchSet.concat([matches for matches, _ in parts]) if threads > 1 else parts[0][0]
+        if len(events):
+            self._guess = max(1, len(found.ids) // len(events))
+        return found
+
+    def _match_part(self, base: Base, events: EventBatch) -> tuple[MatchSet, Int64Array]:
+        """The matches of some events in the index, and what was counted; may run in any thread."""
         slots, codes = translate(base.handle, events.attrs, events.keys)
         batch = (events.offsets, slots, codes)
         large = len(events) >= SORTED_FROM and len(base.built.arrays.narrow.block_live) > 0
-        if large:
-            order = by_cluster(base.handle, *batch)
-        else:
-            order = np.arange(len(events), dtype=np.int32)
-        dead = base.gone
-        guess = int(self._guess * len(events) * 1.1 / threads) + 64
-        run = self._run
-        if threads == 1:
-            parts = [run(base, dead, batch, order, guess)]
-        else:
-            cuts = np.array_split(order, threads)
-            parts = list(self._workers().map(lambda cut: run(base, dead, batch, cut, guess), cuts))
-        for part in parts:
-            self._count(*part[2].tolist())
-        found = (
-            MatchSet.concat([MatchSet(part[0], part[1]) for part in parts]) if threads > 1 else MatchSet(*parts[0][:2])
-        )
-        if len(events):
-            self._guess = max(1, len(found.ids) // len(events))
-        return MatchSet(*in_order(order, found.offsets, found.ids)) if large else found
+        order = by_cluster(base.handle, *batch) if large else np.arange(len(events), dtype=np.int32)
+        guess = int(self._guess * len(events) * 1.1) + 64
+        scratch = self._scratch_for(base)
+        offsets, ids, counters = match_index(base.handle, base.gone, *batch, order, scratch, guess)
+        self._scratch.append(scratch)
+        return MatchSet(*in_order(order, offsets, ids)) if large else MatchSet(offsets, ids), counters
 
     def _match_alone(self, base: Base, events: EventBatch) -> MatchSet:
         frame = self._frame(base, len(events.attrs))
@@ -319,17 +317,14 @@ class TamisEngine:
         arrays = base.built.arrays
         return Frame(base.handle, len(arrays.ranks.attrs), len(arrays.keys.schemas.slots) // WIDEST, pairs, room)
 
-    def _run(self, base: Base, dead: NDArray[np.uint8], batch: Coded, order: Int32Array, guess: int) -> Found:
+    def _scratch_for(self, base: Base) -> NDArray[np.uint32]:
+        """Memory for one part of a batch; put back into `_scratch` after use."""
         slots = len(base.built.arrays.ranks.attrs)
         try:
             scratch = self._scratch.pop()
         except IndexError:  # all in use by other threads
-            scratch = NO_SCRATCH
-        if len(scratch) < slots:
-            scratch = np.zeros(slots, np.uint32)
-        found = match_index(base.handle, dead, *batch, order, scratch, guess)
-        self._scratch.append(scratch)
-        return found
+            return np.zeros(slots, np.uint32)
+        return scratch if len(scratch) >= slots else np.zeros(slots, np.uint32)
 
     def _workers(self) -> ThreadPoolExecutor:
         if self._pool is None:

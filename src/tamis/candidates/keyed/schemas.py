@@ -25,6 +25,8 @@ EQUALITIES = 8
 """Of a conjunction, so many equalities (the least likely) are combined into possible schemas."""
 MOST = 4096
 """Schemas an index may have."""
+GATHERED = 3.0
+"""Look-ups of a pair that one under a schema is worth: its values are gathered from all over the event and mixed first."""
 LEAD = 0.4
 """What an event pays, in look-ups, for a schema of which it has the rarest attribute, whether or not it has the others."""
 
@@ -213,7 +215,7 @@ def best_schemas(
     starts, order = grouped(group.astype(np.int32), len(first))
     schemas = slots.reshape(-1, WIDEST)[first]
     present = np.where(schemas >= 0, presence[schemas], 1.0)
-    price = look_up * (present.prod(axis=1) + LEAD * present.min(axis=1))
+    price = GATHERED * look_up * (present.prod(axis=1) + LEAD * present.min(axis=1))
     seen = np.diff(starts)
     sure = np.maximum(0.0, 1.0 - 2.0 / np.sqrt(np.maximum(1, seen))) if scale > 1.0 else np.ones(len(seen))
     asked = np.divide(price, scale * sure, out=np.full(len(price), np.inf), where=sure > 0.0)
