@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel
+from tamis.arrays.jit import kernel, leaf
 
 
 @kernel
@@ -23,3 +23,10 @@ def grouped(groups: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], N
         items[at[groups[i]]] = i
         at[groups[i]] += 1
     return starts, items
+
+
+@leaf
+def tally(groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+    """Add to counts[g] how often g is among the groups."""
+    for g in groups:
+        counts[g] += 1

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.buffer import grown
+from tamis.arrays.csr import tally
 from tamis.arrays.hashing import bucket
 from tamis.arrays.jit import kernel, leaf
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, Int32Array, Int64Array
@@ -44,14 +45,21 @@ class Codes(NamedTuple):
 
 def rank_table(table: SubscriptionTable) -> tuple[Ranks, Codes]:
     """The ranks of a table's constants, and its predicates in codes."""
-    counts = np.bincount(table.attrs, minlength=len(table.dictionary))
+    counts = np.zeros(len(table.dictionary), np.int64)
+    tally(table.attrs, counts)
     attrs = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].astype(np.int32)
     slots = np.full(len(counts), -1, np.int32)
     slots[attrs] = np.arange(len(attrs), dtype=np.int32)
     set_starts = starts_of_sets(table)
-    columns = (slots[table.attrs], table.ops, table.lo, table.hi, table.sets, set_starts, len(attrs))
-    bound_starts, bounds, lo, hi, set_codes = rank_slots(*columns)
-    return Ranks(slots, attrs, bound_starts, bounds), Codes(lo, hi, set_starts, set_codes)
+    starts = np.concatenate([[0], np.cumsum(counts[attrs])]).astype(np.int64)
+    # NumPy asks for huge pages, a kernel that allocates does not
+    ops, lo, hi = np.empty_like(table.ops), np.empty_like(table.lo), np.empty_like(table.hi)
+    numbers = np.empty(len(ops) if len(set_starts) > 1 else 0, np.int32)
+    group_by_slot(table.attrs, table.ops, table.lo, table.hi, slots, starts, ops, lo, hi, numbers)
+    bound_starts, bounds, set_codes = rank_grouped(starts, ops, lo, hi, numbers, table.sets, set_starts)
+    lo_codes, hi_codes = np.empty(len(ops), np.int32), np.empty(len(ops), np.int32)
+    ungroup(table.attrs, slots, starts, lo, hi, lo_codes, hi_codes)
+    return Ranks(slots, attrs, bound_starts, bounds), Codes(lo_codes, hi_codes, set_starts, set_codes)
 
 
 def code_known(table: SubscriptionTable, ranks: Ranks) -> Codes:
@@ -66,7 +74,8 @@ def code_known(table: SubscriptionTable, ranks: Ranks) -> Codes:
 
 def starts_of_sets(table: SubscriptionTable) -> Int64Array:
     """Where the set of each set predicate starts, in the order of the predicates; int64[sets + 1]."""
-    return np.concatenate([[0], np.cumsum((table.hi - table.lo)[table.ops >= FIRST_SET])]).astype(np.int64)
+    listed = np.flatnonzero(table.ops >= FIRST_SET)
+    return np.concatenate([[0], np.cumsum(table.hi[listed] - table.lo[listed])]).astype(np.int64)
 
 
 @leaf
@@ -141,44 +150,49 @@ def note(
 
 
 @kernel
-def rank_slots(
-    slot: Int32Array,
+def group_by_slot(
+    attrs: Int32Array,
     ops: NDArray[np.uint8],
     lo: Int64Array,
     hi: Int64Array,
-    sets: Int64Array,
-    set_starts: Int64Array,
-    slots: int,
-) -> tuple[Int64Array, Int64Array, Int32Array, Int32Array, Int32Array]:
-    """Bounds and codes of all slots; predicate p is on slot[p] and its set, if it has one, is the next in set_starts.
+    slots: Int32Array,
+    starts: Int64Array,
+    by_op: NDArray[np.uint8],
+    by_lo: Int64Array,
+    by_hi: Int64Array,
+    by_set: Int32Array,
+) -> None:
+    """Fill by_… with the predicates in the order of their slots, slot s from starts[s] on, by streaming.
 
-    The predicates are brought into slot order first and their codes back into table order last, both by streaming.
-    Returns bound starts int64[slots+1], bounds int64, codes lo/hi int32[p], set codes int32; mutates nothing given.
+    by_set int32[p], or empty when there are no sets: the number of a predicate's set.
     """
-    starts = np.zeros(slots + 1, np.int64)
-    for p in range(len(slot)):
-        starts[slot[p] + 1] += 1
-    for s in range(slots):
-        starts[s + 1] += starts[s]
-    at = starts[:-1].copy()
-    by_op, by_lo, by_hi = np.empty(len(ops), np.uint8), np.empty(len(ops), np.int64), np.empty(len(ops), np.int64)
-    by_set = np.empty(len(ops) if len(set_starts) > 1 else 0, np.int32)
-    number = 0
-    for p in range(len(slot)):
-        j = at[slot[p]]
-        at[slot[p]] += 1
+    at, number = starts.copy(), 0
+    for p in range(len(attrs)):
+        s = slots[attrs[p]]
+        j = at[s]
+        at[s] += 1
         by_op[j], by_lo[j], by_hi[j] = ops[p], lo[p], hi[p]
         if ops[p] >= FIRST_SET:
             by_set[j] = number
             number += 1
-    bound_starts, bounds, set_codes = rank_grouped(starts, by_op, by_lo, by_hi, by_set, sets, set_starts)
-    lo_codes, hi_codes = np.empty(len(ops), np.int32), np.empty(len(ops), np.int32)
-    at[:] = starts[:-1]
-    for p in range(len(slot)):
-        j = at[slot[p]]
-        at[slot[p]] += 1
-        lo_codes[p], hi_codes[p] = by_lo[j], by_hi[j]
-    return bound_starts, bounds, lo_codes, hi_codes, set_codes
+
+
+@kernel
+def ungroup(
+    attrs: Int32Array,
+    slots: Int32Array,
+    starts: Int64Array,
+    by_lo: Int64Array,
+    by_hi: Int64Array,
+    lo: Int32Array,
+    hi: Int32Array,
+) -> None:
+    """Fill lo, hi int32[p] with what `group_by_slot` brought into the order of slots, in the order of the table again."""
+    at = starts.copy()
+    for p in range(len(attrs)):
+        s = slots[attrs[p]]
+        lo[p], hi[p] = by_lo[at[s]], by_hi[at[s]]
+        at[s] += 1
 
 
 @kernel
@@ -198,8 +212,10 @@ def rank_grouped(
     bits, stamp, total = 10, 0, 0
     keys, used, ranked = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.int32), np.empty(1 << bits, np.int32)
     set_codes = np.empty(set_starts[-1], np.int32)
-    lo_at, hi_at = np.empty(len(ops), np.int32), np.empty(len(ops), np.int32)
-    slots = len(starts) - 1
+    slots, most = len(starts) - 1, 0
+    for s in range(slots):
+        most = max(most, starts[s + 1] - starts[s])
+    lo_at, hi_at = np.empty(most, np.int32), np.empty(most, np.int32)  # of one slot at a time
     bound_starts, bounds = np.zeros(slots + 1, np.int64), np.empty(1024, np.int64)
     for s in range(slots):
         end, complete = total, False
@@ -217,9 +233,9 @@ def rank_grouped(
                             _, end = note(keys, used, stamp, bits, sets[q] + 1, bounds, end)
                 elif ops[p] != MISSING:
                     if lo[p] != KEY_MIN:
-                        lo_at[p], end = note(keys, used, stamp, bits, lo[p], bounds, end)
+                        lo_at[p - starts[s]], end = note(keys, used, stamp, bits, lo[p], bounds, end)
                     if hi[p] != KEY_MAX:
-                        hi_at[p], end = note(keys, used, stamp, bits, hi[p] + 1, bounds, end)
+                        hi_at[p - starts[s]], end = note(keys, used, stamp, bits, hi[p] + 1, bounds, end)
                 if 4 * (end - total) + 8 > len(keys):
                     complete = False
                     bits += 1
@@ -238,8 +254,8 @@ def rank_grouped(
             elif ops[p] == MISSING:
                 lo[p], hi[p] = 0, 0
             else:
-                lo[p] = 1 if lo[p] == KEY_MIN else ranked[lo_at[p]] + 2
-                hi[p] = end - total + 1 if hi[p] == KEY_MAX else ranked[hi_at[p]] + 1
+                lo[p] = 1 if lo[p] == KEY_MIN else ranked[lo_at[p - starts[s]]] + 2
+                hi[p] = end - total + 1 if hi[p] == KEY_MAX else ranked[hi_at[p - starts[s]]] + 1
         total = end
         bound_starts[s + 1] = total
     return bound_starts, bounds[:total].copy(), set_codes

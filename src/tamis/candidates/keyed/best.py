@@ -26,7 +26,7 @@ from tamis.candidates.keyed.choose import (
     count_equalities,
     largest_shift,
 )
-from tamis.candidates.keyed.coded import Coded
+from tamis.candidates.keyed.coded import Coded, taken
 from tamis.candidates.keyed.schemas import NO_SCHEMAS, Schemas, best_schemas, by_lead, file_under, is_point
 from tamis.candidates.keyed.verify import code_in_set
 from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights
@@ -66,58 +66,64 @@ def best_keys(
     """
     named = np.zeros(len(weights.below), np.int32)
     count_equalities(coded, ranks.starts, named)
-    columns = (coded, ranks.starts, weights.presence, weights.below, *sets, named)
     step = max(1, len(coded.owners) // TRIED)
+    few, few_likely = taken(coded, likely, np.arange(0, len(coded.owners), step, dtype=np.int32))
+    times *= step
     n = weights.pairs
     lookups = (n * (n - 1) / 2, n * (n - 1), n * (n - 1) / 2)
     events = some_events(sample, ranks)
+
+    def chosen(rows: Coded, likely: Float64Array, allowed: int) -> Choice:
+        return choose(rows, ranks.starts, weights.presence, weights.below, likely, sets[0], named, allowed)
 
     def probes(allowed: int) -> float:
         pairs = sum(lookups[group] for group in range(3) if allowed >> group & 1) * look_up
         return pairs + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
 
-    def candidates(choice: Choice) -> float:
+    def candidates(choice: Choice, likely: Float64Array) -> float:
         if len(events[0]) == 1:
-            return times * step * float(choice.cost[::step].sum())
-        return times * step * meet(coded, ranks.starts, choice, likely, *events, *sets, step)
+            return times * float(choice.cost.sum())
+        return times * meet(few, ranks.starts, choice, likely, *events, *sets)
 
-    prices, costs = [], []
+    met, prices, costs = [], [], []
     for allowed in range(2 * CELLS_ALLOWED):
-        choice = choose(*columns, allowed, step)
-        prices.append(probes(allowed) + ROW_COST * candidates(choice))
-        costs.append(choice.cost[::step].copy())
+        choice = chosen(few, few_likely, allowed)
+        met.append(candidates(choice, few_likely))
+        prices.append(probes(allowed) + ROW_COST * met[-1])
+        costs.append(choice.cost)
     ways = {}
-    for some in (
-        range(len(prices)),
-        (0, CELLS_ALLOWED),
-    ):  # schemas beside what is best without them, or beside no pairs
+    # schemas beside what is best without them, or beside no pairs
+    for some in (range(len(prices)), (0, CELLS_ALLOWED)):
         allowed = min(some, key=lambda way: prices[way])
         if allowed not in ways:
             now = costs[allowed]
-            ways[allowed] = best_schemas(coded, likely, weights.presence, now, step, times, look_up / ROW_COST)
+            ways[allowed] = best_schemas(few, few_likely, weights.presence, now, times, look_up / ROW_COST)
     plain = min(ways, key=lambda way: prices[way])
     allowed = min(ways, key=lambda way: probes(way) + ROW_COST * ways[way][1])
-    chosen, _, paid = ways[allowed]
-    schemas, before = by_lead(chosen, weights.presence), likely.copy()
-    choice = choose(*columns, allowed, 1)
+    slots, _, paid = ways[allowed]
+    schemas = by_lead(slots, weights.presence)
+    if len(slots):
+        choice = filed_under(schemas, few, few_likely, chosen(few, few_likely, allowed))
+        expected = candidates(choice, few_likely)
+        if probes(allowed) + ROW_COST * (expected + paid) < prices[plain]:
+            choice = filed_under(schemas, coded, likely, chosen(coded, likely, allowed))
+            return Found(choice, allowed, schemas, expected)
+    return Found(chosen(coded, likely, plain), plain, by_lead(NO_SCHEMAS, weights.presence), met[plain])
+
+
+def filed_under(schemas: Schemas, coded: Coded, likely: Float64Array, choice: Choice) -> Choice:
+    """The choice with conjunctions under schemas where that is cheaper; raises `likely` to 1.0 where a schema implies it."""
     filed, hashes = file_under(schemas, coded, likely, choice.cost)
     choice.kind[filed] = SCHEMA
-    choice = choice._replace(hashes=hashes)
-    met = candidates(choice)
-    if len(chosen) and probes(allowed) + ROW_COST * (met + paid) >= prices[plain]:
-        likely[:] = before
-        allowed, schemas = plain, by_lead(NO_SCHEMAS, weights.presence)
-        choice = choose(*columns, plain, 1)._replace(hashes=hashes)
-        met = candidates(choice)
-    return Found(choice, allowed, schemas, met)
+    return choice._replace(hashes=hashes)
 
 
 def some_events(sample: Sample, ranks: Ranks) -> tuple[Int64Array, Int32Array, Int32Array]:
     """Some of the sampled events, evenly chosen: offsets, slots (-1: nobody asks) and codes of their pairs."""
-    taken = np.arange(0, sample.events, max(1, -(-sample.events // MET)))
-    sizes = np.diff(sample.offsets)[taken]
+    which = np.arange(0, sample.events, max(1, -(-sample.events // MET)))
+    sizes = np.diff(sample.offsets)[which]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    at = np.repeat(sample.offsets[taken] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    at = np.repeat(sample.offsets[which] - offsets[:-1], sizes) + np.arange(offsets[-1])
     attrs, keys = sample.attrs[at], sample.keys[at]
     slots, codes = np.full(len(attrs), -1, np.int32), np.zeros(len(attrs), np.int32)
     rank_pairs(attrs, keys, ranks, slots, codes)
@@ -144,15 +150,14 @@ def meet(
     event_codes: Int32Array,
     set_starts: Int64Array,
     set_codes: Int32Array,
-    step: int,
 ) -> float:
-    """How many of every step-th conjunction an event meets under its key, on average over the events given."""
+    """How many conjunctions an event meets under their keys, on average over the events given."""
     event, total = np.zeros(len(bound_starts) - 1, np.int32), 0
     for e in range(len(offsets) - 1):
         for i in range(offsets[e], offsets[e + 1]):
             if event_slots[i] >= 0:
                 event[event_slots[i]] = event_codes[i]
-        for c in range(0, len(coded.owners), step):
+        for c in range(len(coded.owners)):
             if meets(coded, bound_starts, choice, likely, c, event, set_starts, set_codes):
                 total += 1
         for i in range(offsets[e], offsets[e + 1]):

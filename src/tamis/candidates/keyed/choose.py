@@ -13,7 +13,7 @@ from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
 from tamis.candidates.keyed.schemas import Schemas, UInt64Array, is_point
-from tamis.candidates.keyed.weights import Float64Array, likelihood, mass
+from tamis.candidates.keyed.weights import Float64Array, mass
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
 from tamis.predicates.ranks import Ranks
@@ -108,21 +108,20 @@ def choose(
     bound_starts: Int64Array,
     presence: Float64Array,
     below: Float64Array,
+    likely: Float64Array,
     set_starts: Int64Array,
-    set_codes: Int32Array,
     named: Int32Array,
     allowed: int,
-    step: int,
 ) -> Choice:
-    """The cheapest key of every step-th conjunction; `allowed`: a bit per class of pairs, and CELLS_ALLOWED.
+    """The cheapest key of every conjunction; `allowed`: a bit per class of pairs, and CELLS_ALLOWED.
 
-    named int32, like `below`: how many equalities name a code.
+    likely float64[p]: P(predicate holds); named int32, like `below`: how many equalities name a code.
     """
     offsets, slots, ops, lo, hi = coded.offsets, coded.slots, coded.ops, coded.lo, coded.hi
     rows = len(coded.owners)
     kind, cost = np.zeros(rows, np.uint8), np.zeros(rows, np.float64)
     first, second = np.full(rows, -1, np.int32), np.full(rows, -1, np.int32)
-    for c in range(0, rows, step):
+    for c in range(rows):
         best, chosen, kind_chosen = 1.0, -1, ALWAYS
         one, one_p, other, other_p = -1, 2.0, -1, 2.0
         one_value, other_value = 0, 0
@@ -133,9 +132,9 @@ def choose(
             at, codes, present = bound_starts[s] + 3 * s, bound_starts[s + 1] - bound_starts[s] + 2, presence[s]
             probability, found, value = present, ATTRIBUTE, 0
             if (op == IN or op == ALL) and lo[p] == hi[p]:
-                probability, found, value = present * mass(below, at, lo[p], hi[p]), VALUE, 1
+                probability, found, value = likely[p], VALUE, 1
             elif (op == IN_SET or op == ALL_SET) and set_starts[lo[p] + 1] - set_starts[lo[p]] <= SPREAD:
-                probability, found = likelihood(op, lo[p], hi[p], present, below, at, set_starts, set_codes), VALUES
+                probability, found = likely[p], VALUES
             elif allowed & CELLS_ALLOWED and (op == IN or op == ALL or op == BETWEEN) and lo[p] < hi[p]:
                 bit, start, size = cell_of(largest_shift(codes), lo[p], hi[p])
                 if bit >= 0:
@@ -157,10 +156,9 @@ def choose(
             most, limit = 0, COMPANY * best
             for p in range(offsets[c], offsets[c + 1]):
                 if (ops[p] == IN or ops[p] == ALL) and lo[p] == hi[p]:
-                    at = bound_starts[slots[p]] + 3 * slots[p]
-                    probability = presence[slots[p]] * mass(below, at, lo[p], hi[p])
-                    if probability <= limit and named[at + lo[p]] > most:
-                        most, chosen, best = named[at + lo[p]], p, probability
+                    at = bound_starts[slots[p]] + 3 * slots[p] + lo[p]
+                    if likely[p] <= limit and named[at] > most:
+                        most, chosen, best = named[at], p, likely[p]
         kind[c], first[c], cost[c] = kind_chosen, chosen, best
         if other >= 0 and one_p * other_p < best and allowed >> (one_value + other_value) & 1:
             kind[c], first[c], second[c], cost[c] = PAIR, one, other, one_p * other_p
@@ -173,6 +171,14 @@ def count_equalities(coded: Coded, bound_starts: Int64Array, named: Int32Array) 
     for p in range(len(coded.slots)):
         if (coded.ops[p] == IN or coded.ops[p] == ALL) and coded.lo[p] == coded.hi[p]:
             named[bound_starts[coded.slots[p]] + 3 * coded.slots[p] + coded.lo[p]] += 1
+
+
+@leaf
+def mark_values(coded: Coded, has_values: NDArray[np.bool_]) -> None:
+    """Set has_values[s] for slots of which some predicate asks for values, not for a range."""
+    for p in range(len(coded.slots)):
+        if is_point(coded, p) or coded.ops[p] == IN_SET or coded.ops[p] == ALL_SET:
+            has_values[coded.slots[p]] = True
 
 
 @kernel
@@ -233,9 +239,10 @@ def fill(
             keys.uses[s] |= np.uint8(BY_CELL)
             clusters[n] = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, coded.lo[p])
         else:
-            mixed = choice.hashes[c]
             if kind == PAIR:
                 mixed = pair_hash(pair_atom(coded, keys, p), pair_atom(coded, keys, choice.second[c]))
+            else:
+                mixed = choice.hashes[c]
             bucket, bit = place(mixed, keys.plan[1])
             clusters[n] = keys.plan[0] + bucket
             keys.filter[bucket] |= np.uint8(1 << bit)
@@ -266,10 +273,8 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
     """Numbers for all keys that may be used, and how many clusters that makes."""
     slots = len(ranks.attrs)
     codes = np.diff(ranks.starts) + 2
-    point = ((coded.ops == IN) | (coded.ops == ALL)) & (coded.lo == coded.hi)
-    point |= (coded.ops == IN_SET) | (coded.ops == ALL_SET)
-    has_values = np.zeros(slots, bool)
-    has_values[coded.slots[point]] = True
+    has_values = np.zeros(slots, np.bool_)
+    mark_values(coded, has_values)
     sizes = np.where(has_values, codes, 0)
     values = 1 + slots + np.cumsum(sizes) - sizes
     end = 1 + slots + int(sizes.sum())
@@ -283,8 +288,8 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
     end += int(counts.sum())
     uses = np.zeros(slots, np.uint8)
     uses[schemas.slots[schemas.slots >= 0]] = IN_SCHEMA
-    pairs, in_schemas = int(np.count_nonzero(choice.kind == PAIR)), choice.hashes[choice.kind == SCHEMA]
-    different = pairs + distinct(in_schemas)
+    pairs = int(np.count_nonzero(choice.kind == PAIR))
+    different = pairs + (distinct(choice.hashes[choice.kind == SCHEMA]) if len(schemas.slots) else 0)
     bits = max(4, (2 * different).bit_length()) if pairs or len(schemas.slots) else 0
     keys = Keys(
         np.where(has_values, values, -1).astype(np.int32),

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.jit import kernel, leaf
+from tamis.arrays.jit import leaf
+from tamis.arrays.memory import prefetch
 from tamis.encoding.keys import NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import (
     ALL,
@@ -22,6 +23,8 @@ from tamis.encoding.subscriptions import (
 from tamis.predicates.ranks import Codes, Ranks
 
 BETWEEN = 9  # some number x >= lo, and some number x <= hi: for a single value, x in [lo, hi]
+AHEAD = 12
+"""Conjunctions whose memory is asked for before it is copied."""
 
 
 class Coded(NamedTuple):
@@ -43,9 +46,55 @@ class Coded(NamedTuple):
 def code_table(table: SubscriptionTable, ranks: Ranks, codes: Codes) -> Coded:
     """The conjunctions of a table that can hold at all."""
     columns = (table.owners, table.offsets, table.attrs, table.ops, table.lo, table.hi)
-    owners, offsets, slots, ops, lo, hi = normalise(*columns, ranks.slots, ranks.starts, codes.lo, codes.hi)
-    counts = np.bincount(owners) if len(owners) else np.zeros(0, np.int64)
-    return Coded(owners, counts[owners] > 1, offsets, slots, ops, lo, hi)
+    longest = int(np.diff(table.offsets).max(initial=0))
+    made = blank(len(table), len(table.attrs))
+    scratch = np.empty(longest, np.int32)
+    rows, n = normalise(*columns, ranks.slots, ranks.starts, codes.lo, codes.hi, made, scratch)
+    owners = made.owners[:rows]
+    counts = np.bincount(owners) if rows else np.zeros(0, np.int64)
+    predicates = (made.slots[:n], made.ops[:n], made.lo[:n], made.hi[:n])
+    return Coded(owners, counts[owners] > 1, made.offsets[: rows + 1], *predicates)
+
+
+def blank(conjunctions: int, predicates: int) -> Coded:
+    """Room for so many."""
+    owners, offsets = np.empty(conjunctions, np.int32), np.zeros(conjunctions + 1, np.int64)
+    slots, ops = np.empty(predicates, np.int32), np.empty(predicates, np.uint8)
+    lo, hi = np.empty(predicates, np.int32), np.empty(predicates, np.int32)
+    return Coded(owners, np.empty(conjunctions, np.bool_), offsets, slots, ops, lo, hi)
+
+
+def taken(coded: Coded, likely: NDArray[np.float64], rows: Int32Array) -> tuple[Coded, NDArray[np.float64]]:
+    """The conjunctions `rows`, in this order, and likely float64[p] for their predicates."""
+    sizes = np.diff(coded.offsets)[rows]
+    made = blank(len(rows), int(sizes.sum()))
+    np.cumsum(sizes, out=made.offsets[1:])
+    made = made._replace(owners=coded.owners[rows], shared=coded.shared[rows])
+    likely_made = np.empty(len(made.slots), np.float64)
+    copy_rows(coded, likely, rows, made, likely_made)
+    return made, likely_made
+
+
+@leaf
+def copy_rows(
+    coded: Coded, likely: NDArray[np.float64], rows: Int32Array, made: Coded, likely_made: NDArray[np.float64]
+) -> None:
+    """Fill the predicates of `made` and likely_made from those of the rows; they lie all over memory."""
+    for i in range(len(rows)):
+        if i + 2 * AHEAD < len(rows):
+            prefetch(coded.offsets, rows[i + 2 * AHEAD])
+            next_ = coded.offsets[rows[i + AHEAD]]
+            prefetch(coded.slots, next_)
+            prefetch(coded.ops, next_)
+            prefetch(coded.lo, next_)
+            prefetch(coded.hi, next_)
+            prefetch(likely, next_)
+            prefetch(likely, coded.offsets[rows[i + AHEAD] + 1] - 1)
+        p = coded.offsets[rows[i]]
+        for q in range(made.offsets[i], made.offsets[i + 1]):
+            made.slots[q], made.ops[q], made.lo[q], made.hi[q] = coded.slots[p], coded.ops[p], coded.lo[p], coded.hi[p]
+            likely_made[q] = likely[p]
+            p += 1
 
 
 @leaf
@@ -66,9 +115,7 @@ def vacuous(op: int, lo: int, hi: int) -> bool:
 
 @leaf
 def mate(first: int, p: int, attrs: Int32Array, ops: NDArray[np.uint8], lo: Int64Array, hi: Int64Array) -> int:
-    """Of the predicates first:p the one that bounds the same attribute's numbers from the other side, or -1."""
-    if ops[p] != IN or (lo[p] == NUMBER_MIN) == (hi[p] == NUMBER_MAX):
-        return -1
+    """Of the predicates first:p the one that bounds the same attribute's numbers from the other side than p, or -1."""
     for q in range(first, p):
         if attrs[q] == attrs[p] and ops[q] == IN:
             if lo[p] == NUMBER_MIN and hi[q] == NUMBER_MAX and lo[q] != NUMBER_MIN:
@@ -78,7 +125,7 @@ def mate(first: int, p: int, attrs: Int32Array, ops: NDArray[np.uint8], lo: Int6
     return -1
 
 
-@kernel
+@leaf
 def normalise(
     owners: Int32Array,
     offsets: Int64Array,
@@ -90,15 +137,14 @@ def normalise(
     bound_starts: Int64Array,
     lo_codes: Int32Array,
     hi_codes: Int32Array,
-) -> tuple[Int32Array, Int64Array, Int32Array, NDArray[np.uint8], Int32Array, Int32Array]:
+    made: Coded,
+    written: Int32Array,
+) -> tuple[int, int]:
     """Drop conjunctions that cannot hold, merge a lower and an upper bound, turn what always holds into presence.
 
-    Returns owners, offsets, slots, ops, lo, hi as in `Coded`; mutates nothing given.
+    Fills `made` but for `shared` and returns how many conjunctions and predicates it holds; `written` int32[longest
+    conjunction] is scratch: where a predicate went.
     """
-    out_owners, out_offsets = np.empty(len(owners), np.int32), np.zeros(len(owners) + 1, np.int64)
-    out_slots, out_ops = np.empty(len(attrs), np.int32), np.empty(len(attrs), np.uint8)
-    out_lo, out_hi = np.empty(len(attrs), np.int32), np.empty(len(attrs), np.int32)
-    written = np.empty(len(attrs), np.int32)  # where a predicate went
     rows, n = 0, 0
     for c in range(len(owners)):
         first, last = offsets[c], offsets[c + 1]
@@ -109,32 +155,27 @@ def normalise(
         if not holds:
             continue
         for p in range(first, last):
-            other = mate(first, p, attrs, ops, lo, hi)
-            if other >= 0 and out_ops[written[other]] == IN:
-                at = written[other]
-                written[p] = at
-                out_ops[at] = BETWEEN
+            other = -1
+            if ops[p] == IN and (lo[p] == NUMBER_MIN) != (hi[p] == NUMBER_MAX):
+                other = mate(first, p, attrs, ops, lo, hi)
+            if other >= 0 and made.ops[written[other - first]] == IN:
+                at = written[other - first]
+                written[p - first] = at
+                made.ops[at] = BETWEEN
                 if lo[p] == NUMBER_MIN:
-                    out_hi[at] = hi_codes[p]
+                    made.hi[at] = hi_codes[p]
                 else:
-                    out_lo[at] = lo_codes[p]
+                    made.lo[at] = lo_codes[p]
                 continue
             slot = slots[attrs[p]]
-            written[p] = n
-            out_slots[n], out_ops[n], out_lo[n], out_hi[n] = slot, ops[p], lo_codes[p], hi_codes[p]
+            written[p - first] = n
+            made.slots[n], made.ops[n], made.lo[n], made.hi[n] = slot, ops[p], lo_codes[p], hi_codes[p]
             if ops[p] == MISSING:
-                out_lo[n], out_hi[n] = 0, 0
+                made.lo[n], made.hi[n] = 0, 0
             elif vacuous(ops[p], lo[p], hi[p]):
-                out_ops[n], out_lo[n], out_hi[n] = IN, 1, bound_starts[slot + 1] - bound_starts[slot] + 1
+                made.ops[n], made.lo[n], made.hi[n] = IN, 1, bound_starts[slot + 1] - bound_starts[slot] + 1
             n += 1
-        out_owners[rows] = owners[c]
+        made.owners[rows] = owners[c]
         rows += 1
-        out_offsets[rows] = n
-    return (
-        out_owners[:rows].copy(),
-        out_offsets[: rows + 1].copy(),
-        out_slots[:n].copy(),
-        out_ops[:n].copy(),
-        out_lo[:n].copy(),
-        out_hi[:n].copy(),
-    )
+        made.offsets[rows] = n
+    return rows, n

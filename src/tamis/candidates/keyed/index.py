@@ -5,18 +5,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.arrays.csr import grouped
 from tamis.arrays.handle import view_float64, view_int32, view_int64, view_uint8, view_uint16, view_uint32
 from tamis.arrays.jit import leaf
 from tamis.candidates.keyed.best import PROBE_COST, best_keys
 from tamis.candidates.keyed.choose import KINDS, Keys, assign, key_space
-from tamis.candidates.keyed.coded import Coded, code_table
+from tamis.candidates.keyed.coded import BETWEEN, Coded, code_table
+from tamis.candidates.keyed.filed import in_clusters
 from tamis.candidates.keyed.layout import MOST_NARROW, Clusters, aligned
 from tamis.candidates.keyed.schemas import Schemas
-from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights, likelihood, weigh
-from tamis.candidates.keyed.write import write_clusters
+from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights, likelihood, mass, weigh
+from tamis.candidates.keyed.write import room, write_clusters
 from tamis.encoding.keys import Int32Array, Int64Array
-from tamis.encoding.subscriptions import SubscriptionTable
+from tamis.encoding.subscriptions import IN, SubscriptionTable
 from tamis.predicates.jumps import Jumps, jump_tables
 from tamis.predicates.ranks import Ranks, code_known, rank_table
 
@@ -55,15 +55,15 @@ def build_index(table: SubscriptionTable, sample: Sample = NO_SAMPLE, look_up: f
     found = best_keys(coded, ranks, weights, likely, sets, sample, look_up)
     keys, clusters = key_space(coded, ranks, *found[:3])
     choice = found.choice
-    filed, cluster_of = assign(coded, choice, keys, ranks.starts, *sets)
-    starts, order = grouped(cluster_of, clusters)
-    rows = filed[order]
-    columns = (coded, choice, likely, rows, starts)
-    slots = len(ranks.attrs)
-    small = write_clusters(*columns, narrow, slots, np.zeros(0, np.uint16))
-    rest = ~narrow
-    large = write_clusters(*columns, rest, slots, np.zeros(0, np.uint32)) if rest.any() else empty_clusters()
-    shared = np.array([coded.shared.any() or len(filed) > len(coded.owners)], np.uint8)
+    filings = assign(coded, choice, keys, ranks.starts, *sets)
+    filed, rows = in_clusters(coded, choice, likely, *filings, clusters)
+    fits, slots = narrow[rows], len(ranks.attrs)
+    small = write_clusters(filed, fits, slots, np.empty(room(filed, fits), np.uint16))
+    rest = ~fits
+    large = (
+        write_clusters(filed, rest, slots, np.empty(room(filed, rest), np.uint32)) if rest.any() else empty_clusters()
+    )
+    shared = np.array([coded.shared.any() or len(rows) > len(coded.owners)], np.uint8)
     index = Index(ranks, jump_tables(ranks.starts, ranks.bounds), keys, *sets, shared, on_lines(small), on_lines(large))
     counts = np.bincount(choice.kind, minlength=len(KINDS))
     return Built(index, dict(zip(KINDS, counts.tolist(), strict=True)), found.expected)
@@ -158,16 +158,11 @@ def describe(
         if coded.offsets[c + 1] - coded.offsets[c] > MOST_NARROW:
             narrow[c] = False
         for p in range(coded.offsets[c], coded.offsets[c + 1]):
-            s = coded.slots[p]
-            likely[p] = likelihood(
-                coded.ops[p],
-                coded.lo[p],
-                coded.hi[p],
-                presence[s],
-                below,
-                bound_starts[s] + 3 * s,
-                set_starts,
-                set_codes,
-            )
+            s, op, lo, hi = coded.slots[p], coded.ops[p], coded.lo[p], coded.hi[p]
+            at = bound_starts[s] + 3 * s
+            if (op == IN or op == BETWEEN) and lo <= hi:  # nearly all: not worth a call
+                likely[p] = presence[s] * mass(below, at, lo, hi)
+            else:
+                likely[p] = likelihood(op, lo, hi, presence[s], below, at, set_starts, set_codes)
             if s > 0xFFFF or bound_starts[s + 1] - bound_starts[s] + 2 > 0xFFFE:
                 narrow[c] = False

@@ -82,22 +82,22 @@ def points(coded: Coded, likely: Float64Array, c: int, out: Int32Array) -> int:
 
 @kernel
 def combinations(
-    coded: Coded, likely: Float64Array, now: Float64Array, step: int
+    coded: Coded, likely: Float64Array, now: Float64Array
 ) -> tuple[UInt64Array, Int32Array, Float64Array, Int32Array]:
-    """All ways to file every step-th conjunction under a schema that is less likely than now[k], k counting them.
+    """All ways to file conjunctions under a schema that is less likely than now[c].
 
-    Returns, a row each: a hash of the schema uint64[m], k int32[m], the probability of the key float64[m], and the slots
+    Returns, a row each: a hash of the schema uint64[m], c int32[m], the probability of the key float64[m], and the slots
     int32[WIDEST m], padded with -1.
     """
     equal = np.empty(EQUALITIES, np.int32)
     total = 0
-    for c in range(0, len(coded.owners), step):
+    for c in range(len(coded.owners)):
         total += 1 << points(coded, likely, c, equal)
     schema, row = np.empty(total, np.uint64), np.empty(total, np.int32)
     chance, slots = np.empty(total, np.float64), np.full(WIDEST * total, -1, np.int32)
     m = 0
-    for k in range(len(now)):
-        n = points(coded, likely, k * step, equal)
+    for c in range(len(now)):
+        n = points(coded, likely, c, equal)
         for mask in range(1 << n):
             probability, size, mixed = 1.0, 0, np.uint64(0)
             for i in range(n):
@@ -107,8 +107,8 @@ def combinations(
                     probability *= likely[equal[i]]
                     mixed ^= scattered(coded.slots[equal[i]] + 1)
                     size += 1
-            if FEWEST <= size <= WIDEST and probability < now[k]:
-                schema[m], row[m], chance[m] = mixed, k, probability
+            if FEWEST <= size <= WIDEST and probability < now[c]:
+                schema[m], row[m], chance[m] = mixed, c, probability
                 m += 1
             slots[WIDEST * m : WIDEST * (m + 1)] = -1
     return schema[:m].copy(), row[:m].copy(), chance[:m].copy(), slots[: WIDEST * m].copy()
@@ -198,31 +198,29 @@ def best_schemas(
     likely: Float64Array,
     presence: Float64Array,
     now: Float64Array,
-    step: int,
     times: float,
     look_up: float,
 ) -> tuple[Int32Array, float, float]:
-    """The schemas worth having for conjunctions of which every step-th costs now[k], what all then costs an event, and how
-    much of that is for look-ups.
+    """The schemas worth having for conjunctions of which each costs now[c], what all then costs an event, and how much of
+    that is for look-ups.
 
     Each conjunction stands for `times`. Costs are in candidates, `look_up` being that of a look-up. What was seen in few
     sampled conjunctions is partly chance, and the greedy choice favours it, so it must save the more. Schemas are
     int32[schemas, WIDEST], padded with -1.
     """
-    scale = step * times
-    hashes, row, chance, slots = combinations(coded, likely, now, step)
+    hashes, row, chance, slots = combinations(coded, likely, now)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     starts, order = grouped(group.astype(np.int32), len(first))
     schemas = slots.reshape(-1, WIDEST)[first]
     present = np.where(schemas >= 0, presence[schemas], 1.0)
     price = GATHERED * look_up * (present.prod(axis=1) + LEAD * present.min(axis=1))
     seen = np.diff(starts)
-    sure = np.maximum(0.0, 1.0 - 2.0 / np.sqrt(np.maximum(1, seen))) if scale > 1.0 else np.ones(len(seen))
-    asked = np.divide(price, scale * sure, out=np.full(len(price), np.inf), where=sure > 0.0)
+    sure = np.maximum(0.0, 1.0 - 2.0 / np.sqrt(np.maximum(1, seen))) if times > 1.0 else np.ones(len(seen))
+    asked = np.divide(price, times * sure, out=np.full(len(price), np.inf), where=sure > 0.0)
     after = now.copy()
     chosen = select(after, starts, row[order], chance[order], asked)
     paid = float(price[chosen].sum())
-    return schemas[chosen], scale * float(after.sum()) + paid, paid
+    return schemas[chosen], times * float(after.sum()) + paid, paid
 
 
 def by_lead(schemas: Int32Array, presence: Float64Array) -> Schemas:

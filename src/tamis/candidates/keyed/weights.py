@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.arrays.csr import tally
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -51,8 +52,9 @@ class Weights(NamedTuple):
 def weigh(coded: Coded, ranks: Ranks, sample: Sample) -> Weights:
     """Weights from sampled events; without any, a guess from the subscriptions."""
     slots, count = len(ranks.attrs), sample.events
-    named = np.bincount(coded.slots, minlength=slots) / max(1, len(coded.owners))
-    guess = np.minimum(1.0, 2.0 * named)
+    named = np.zeros(slots, np.int64)
+    tally(coded.slots, named)
+    guess = np.minimum(1.0, 2.0 * named / max(1, len(coded.owners)))
     counts = np.zeros(slots)
     below = np.zeros(len(ranks.bounds) + 3 * slots)
     spread(ranks.slots, ranks.starts, ranks.bounds, sample.attrs, sample.keys, counts, below)

@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from tamis.arrays.buffer import grown
 from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.simd import LANES
-from tamis.candidates.keyed.choose import VALUE, VALUES, Choice
-from tamis.candidates.keyed.coded import BETWEEN, Coded
+from tamis.candidates.keyed.choose import VALUE, VALUES
+from tamis.candidates.keyed.coded import BETWEEN
+from tamis.candidates.keyed.filed import Filed
 from tamis.candidates.keyed.layout import BLOCK_RECORD, HEAD, PACKED, TRIPLE, Clusters, Item, record_length
 from tamis.candidates.keyed.weights import Float64Array
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -35,11 +36,16 @@ def column_op(op: int) -> int:
 
 
 @leaf
-def implied(kind: int, p: int, op: int) -> int:
-    """The predicate that hitting the key proves (for single values), or -1."""
-    if (kind == VALUE and op == IN) or (kind == VALUES and op == IN_SET):
-        return p
-    return -1
+def room(filed: Filed, chosen: NDArray[np.bool_]) -> int:
+    """Items that the records of the chosen filings take at most."""
+    offsets, starts, total = filed.coded.offsets, filed.starts, 0
+    for i in range(len(chosen)):
+        if chosen[i]:
+            total += record_length(offsets[i + 1] - offsets[i])
+    for k in range(len(starts) - 1):
+        if starts[k + 1] - starts[k] >= FEWEST:
+            total += BLOCK_RECORD
+    return total
 
 
 @leaf
@@ -163,58 +169,40 @@ def by_similarity(
 
 
 @kernel
-def write_clusters(
-    coded: Coded,
-    choice: Choice,
-    likely: Float64Array,
-    rows: Int32Array,
-    starts: Int64Array,
-    chosen: NDArray[np.bool_],
-    slot_count: int,
-    item: NDArray[Item],
-) -> Clusters[Item]:
-    """All clusters of conjunctions with `chosen`, in items of the dtype of `item`.
-
-    rows int32[r]: conjunctions by cluster, cluster k being starts[k]:starts[k+1]; likely float64[p]: P(predicate holds).
-    Mutates nothing given.
-    """
-    owners, shared_owner, kinds, firsts = coded.owners, coded.shared, choice.kind, choice.first
+def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, records: NDArray[Item]) -> Clusters[Item]:
+    """All clusters of the filings with `chosen` (bool[r]), in items of the dtype of `records`, which has room for them and
+    is all that is changed."""
+    kinds, proven, likely, starts, coded = filed.kinds, filed.proven, filed.likely, filed.starts, filed.coded
+    owners, shared_owner = coded.owners, coded.shared
     offsets, slots, ops, lo, hi = coded.offsets, coded.slots, coded.ops, coded.lo, coded.hi
-    clusters = len(starts) - 1
-    most = (1 << 8 * item.itemsize) - 1
-    filed = np.zeros(len(owners), np.bool_)
+    clusters, length = len(starts) - 1, 0
+    most = (1 << 8 * records.itemsize) - 1
     cluster_starts = np.zeros(clusters + 1, np.uint32)
-    records, length = np.empty(1024, item.dtype), 0
-    proven = np.full(len(owners), -1, np.int32)
-    longest = 1
+    longest, largest = 1, 1
     for c in range(len(owners)):
         longest = max(longest, offsets[c + 1] - offsets[c])
-        if firsts[c] >= 0:
-            proven[c] = implied(kinds[c], firsts[c], ops[firsts[c]])
-    order = np.empty(longest, np.int32)
+    for k in range(clusters):
+        largest = max(largest, starts[k + 1] - starts[k])
+    order, members, others = np.empty(longest, np.int32), np.empty(largest, np.int32), np.empty(largest, np.int32)
     popularity = np.zeros(slot_count, np.int32)
     column_of = np.full(COLUMN_OPS * slot_count, -1, np.int32)
     block_columns, block_live = np.zeros(16, np.uint32), np.zeros(16, np.uint32)
     block_owners, block_keys = np.zeros(16 * LANES, np.int32), np.zeros(16 * 3, np.int32)
     column_slots, column_ops = np.zeros(64, np.uint32), np.zeros(64, np.uint8)
-    columns = np.zeros(64 * 2 * LANES, item.dtype)
+    columns = np.zeros(64 * 2 * LANES, records.dtype)
     blocks, column_count = 0, 0
     found, weight = np.empty(WIDEST, np.int32), np.empty(WIDEST, np.float64)
     for k in range(clusters):
         cluster_starts[k] = length
         if starts[k] == starts[k + 1]:
             continue
-        size, fit = 0, 0
-        members = np.empty(starts[k + 1] - starts[k], np.int32)  # those for blocks first
-        for i in range(starts[k], starts[k + 1]):
-            if chosen[rows[i]]:
-                size += 1
-        if size == 0:
-            continue
-        if size >= FEWEST:
-            for i in range(starts[k], starts[k + 1]):
-                c = rows[i]
-                if chosen[c] and fits_block(kinds[c], offsets[c], offsets[c + 1], proven[c], slots, ops):
+        fit, unfit, large = 0, 0, starts[k + 1] - starts[k] >= FEWEST
+        for c in range(starts[k], starts[k + 1]):
+            if chosen[c]:
+                if large and not fits_block(kinds[c], offsets[c], offsets[c + 1], proven[c], slots, ops):
+                    others[unfit] = c
+                    unfit += 1
+                else:
                     members[fit] = c
                     fit += 1
         first_block, done = blocks, 0
@@ -283,21 +271,9 @@ def write_clusters(
                 block_columns[blocks] = column_count
                 done += lanes
             fit = kept
-        if size >= FEWEST:  # rows without a block: those left over, then those that never fitted one
-            for i in range(starts[k], starts[k + 1]):
-                c = rows[i]
-                if chosen[c] and not fits_block(kinds[c], offsets[c], offsets[c + 1], proven[c], slots, ops):
-                    members[fit] = c
-                    fit += 1
-        else:
-            for i in range(starts[k], starts[k + 1]):
-                if chosen[rows[i]]:
-                    members[fit] = rows[i]
-                    fit += 1
-        needed = BLOCK_RECORD
-        for i in range(fit):
-            needed += record_length(offsets[members[i] + 1] - offsets[members[i]])
-        records = grown(records, length + needed)
+        for i in range(unfit):  # rows without a block: those left over, then those that never fitted one
+            members[fit] = others[i]
+            fit += 1
         if blocks > first_block:
             records[length] = (1 << 4 * records.itemsize) - 1
             records[length + 1], records[length + 2] = first_block & 0xFFFF, first_block >> 16
@@ -306,16 +282,15 @@ def write_clusters(
             length += BLOCK_RECORD
         for i in range(fit):
             c = members[i]
-            copy, filed[c] = filed[c], True
             shared = shared_owner[c] or kinds[c] == VALUES  # an event with several values may find it twice
             length = write_record(
-                records, length, offsets[c], offsets[c + 1], proven[c], owners[c], shared, copy,
+                records, length, offsets[c], offsets[c + 1], proven[c], owners[c], shared, filed.copies[c],
                 slots, ops, lo, hi, likely, order,
             )  # fmt: skip
     cluster_starts[clusters] = length
     return Clusters(
         cluster_starts,
-        records[:length].copy(),
+        records[:length],
         block_columns[: blocks + 1].copy(),
         block_live[:blocks].copy(),
         block_owners[: blocks * LANES].copy(),
