@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tamis.arrays.jit import leaf
 from tamis.errors import StorageError
 
-FORMAT, MANIFEST, PAGE = 3, "manifest.json", 4096
+FORMAT, MANIFEST, PAGE = 4, "manifest.json", 4096
 Writer = Callable[[Path], object]
 
 

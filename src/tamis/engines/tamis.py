@@ -28,7 +28,7 @@ from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
 from tamis.candidates.keyed.schemas import WIDEST
-from tamis.candidates.keyed.single import FULL, LEAST_ROOM, REFUSED, Frame, match_one, match_packed
+from tamis.candidates.keyed.single import FULL, LEAST_ROOM, REFUSED, WIDE, Frame, match_one, match_packed
 from tamis.candidates.keyed.weights import NO_SAMPLE, Sample
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
@@ -55,8 +55,8 @@ Changed = tuple[Base, NDArray[np.uint8], list[SubscriptionTable]]
 class TamisOptions(Options):
     """threads: how many share a batch. merge: `background`, `inline` (within the insert that makes it due) or `never`.
     merge_least: conjunctions the delta holds at least before a merge. sample: events that keys are chosen for when the
-    index is built; without them the constants are all there is to go by. look_up_ns: nanoseconds that looking up a pair or a
-    schema is taken to cost, where testing a candidate costs 15; less makes more and longer keys."""
+    index is built; without them the constants are all there is to go by. look_up_ns: nanoseconds that looking up a pair, a
+    triple or a schema is taken to cost, where testing a candidate costs 15; less makes more and longer keys."""
 
     threads: int = 1
     merge: str = "background"
@@ -74,6 +74,16 @@ class State:
 
     base: Base
     deltas: tuple[Delta, ...]
+
+
+def has_triples(base: Base) -> bool:
+    """Whether some conjunctions are filed under triples."""
+    return bool(base.built.arrays.keys.plan[3])
+
+
+def too_wide(base: Base, pairs: int) -> bool:
+    """Whether an event with this many pairs has too many triples for a frame."""
+    return pairs > WIDE and has_triples(base)
 
 
 class TamisEngine:
@@ -131,7 +141,7 @@ class TamisEngine:
         state = self.state
         views = [delta.view for delta in state.deltas]  # before the base: an id that moves is then seen once at most
         self.sampler.look_at(events)
-        alone = len(events) == 1 and not events.multi
+        alone = len(events) == 1 and not events.multi and not too_wide(state.base, len(events.attrs))
         found = self._match_alone(state.base, events) if alone else self._match_base(state.base, events)
         for rows, count in views:
             if count:
@@ -146,10 +156,12 @@ class TamisEngine:
 
     def match_single(self, pairs: SinglePairs) -> Int32Array | None:
         """Ids for one event with one value per attribute, with as little Python as there can be; None when some number
-        is not finite or too large for its key to be exact."""
+        is not finite or too large for its key to be exact, or when a frame for the event would be."""
         state, count = self.state, len(pairs.attrs)
         views = [delta.view for delta in state.deltas]
         base = state.base
+        if too_wide(base, count):
+            return None
         frame = self._frame(base, count)
         try:
             frame.pack(pairs)
@@ -314,8 +326,8 @@ class TamisEngine:
             room = len(frame.memory.out)
         except IndexError:  # all in use by other threads
             room = LEAST_ROOM
-        arrays = base.built.arrays
-        return Frame(base.handle, len(arrays.ranks.attrs), len(arrays.keys.schemas.slots) // WIDEST, pairs, room)
+        ranks, keys = base.built.arrays.ranks, base.built.arrays.keys
+        return Frame(base.handle, len(ranks.attrs), len(keys.schemas.slots) // WIDEST, has_triples(base), pairs, room)
 
     def _scratch_for(self, base: Base) -> NDArray[np.uint32]:
         """Memory for one part of a batch; put back into `_scratch` after use."""

@@ -42,7 +42,8 @@ def test_filings_by_cluster_know_what_their_key_proves_and_what_was_filed_before
     sizes = np.diff(coded.offsets)
     first = np.where(sizes > 0, coded.offsets[:-1] + rng.integers(0, np.maximum(1, sizes)), -1).astype(np.int32)
     kind = np.where(sizes > 0, rng.integers(VALUE, VALUES + 1, count), 0).astype(np.uint8)
-    choice = Choice(kind, first, np.full(count, -1, np.int32), np.zeros(count), np.zeros(0, np.uint64))
+    no_hashes, no_third = np.zeros(0, np.uint64), np.zeros(0, np.int32)
+    choice = Choice(kind, first, np.full(count, -1, np.int32), np.zeros(count), no_hashes, no_third)
     filings = [
         (c, cluster)
         for c in range(count)

@@ -1,9 +1,10 @@
 """Choosing access keys by expected candidates.
 
 An event that carries n attributes looks up each of its single keys but about n²/2 pairs, and cells of every size; so each
-class of pairs and cells are used only if the candidates they save cost more than their look-ups. The same holds for each
-schema of several attributes (`schemas.py`), which may make the pairs superfluous. Values that come together make pairs and
-schemas look less likely than they are, so with a sample of events, ways are compared by what some of these really meet.
+class of pairs and cells are used only if the candidates they save cost more than their look-ups. The same holds for triples
+of attributes (`triples.py`), tried beside the classes that are best without them, and for each schema of several attributes
+(`schemas.py`), which may make the pairs superfluous. Values that come together make pairs and schemas look less likely than
+they are, so with a sample of events, ways are compared by what some of these really meet.
 """
 
 from typing import NamedTuple
@@ -15,9 +16,11 @@ from tamis.candidates.keyed.choose import (
     ALWAYS,
     CELL,
     CELLS_ALLOWED,
+    GROUPS,
     LEVELS,
     PAIR,
     SCHEMA,
+    TRIPLE,
     VALUE,
     VALUES,
     Choice,
@@ -28,6 +31,7 @@ from tamis.candidates.keyed.choose import (
 )
 from tamis.candidates.keyed.coded import Coded, taken
 from tamis.candidates.keyed.schemas import NO_SCHEMAS, Schemas, best_schemas, by_lead, file_under, is_point
+from tamis.candidates.keyed.triples import MOST_GROUPS, file_triples
 from tamis.candidates.keyed.verify import code_in_set
 from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -40,8 +44,8 @@ TRIED, MET = 20_000, 64
 
 
 class Found(NamedTuple):
-    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each; the schemas; and the
-    candidates an event is expected to meet."""
+    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each, and the groups of
+    triples; the schemas; and the candidates an event is expected to meet."""
 
     choice: Choice
     allowed: int
@@ -74,26 +78,44 @@ def best_keys(
     events = some_events(sample, ranks)
 
     def chosen(rows: Coded, likely: Float64Array, allowed: int) -> Choice:
-        return choose(rows, ranks.starts, weights.presence, weights.below, likely, sets[0], named, allowed)
+        choice = choose(rows, ranks.starts, weights.presence, weights.below, likely, sets[0], named, allowed)
+        if groups := allowed >> GROUPS:
+            choice = choice._replace(third=np.full(len(choice.kind), -1, np.int32))
+            by_value = (choice.kind == VALUE) | (choice.kind == VALUES)
+            members = (choice.first, choice.second, choice.third)
+            choice.kind[file_triples(rows, weights.presence, groups, by_value, choice.cost, *members)] = TRIPLE
+        return choice
 
     def probes(allowed: int) -> float:
-        pairs = sum(lookups[group] for group in range(3) if allowed >> group & 1) * look_up
-        return pairs + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
+        hashed = sum(lookups[group] for group in range(3) if allowed >> group & 1)
+        if groups := allowed >> GROUPS:
+            hashed += max(0.0, n * (n - 1) * (n - 2)) / (6 * groups**2)
+        return hashed * look_up + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
 
     def candidates(choice: Choice, likely: Float64Array) -> float:
         if len(events[0]) == 1:
             return times * float(choice.cost.sum())
         return times * meet(few, ranks.starts, choice, likely, *events, *sets)
 
-    met, prices, costs = [], [], []
-    for allowed in range(2 * CELLS_ALLOWED):
+    met, prices, costs = {}, {}, {}
+
+    def consider(allowed: int) -> None:
         choice = chosen(few, few_likely, allowed)
-        met.append(candidates(choice, few_likely))
-        prices.append(probes(allowed) + ROW_COST * met[-1])
-        costs.append(choice.cost)
+        met[allowed] = candidates(choice, few_likely)
+        prices[allowed] = probes(allowed) + ROW_COST * met[allowed]
+        costs[allowed] = choice.cost
+
+    for allowed in range(2 * CELLS_ALLOWED):
+        consider(allowed)
+    best = min(prices, key=lambda way: prices[way])
+    for groups in range(1, MOST_GROUPS + 1):
+        for beside in {best, best & ~1}:  # pairs of attributes serve the same conjunctions
+            allowed = beside | groups << GROUPS
+            if probes(allowed) < prices[best]:
+                consider(allowed)
     ways = {}
     # schemas beside what is best without them, or beside no pairs
-    for some in (range(len(prices)), (0, CELLS_ALLOWED)):
+    for some in (list(prices), [0, CELLS_ALLOWED]):
         allowed = min(some, key=lambda way: prices[way])
         if allowed not in ways:
             now = costs[allowed]
@@ -188,6 +210,9 @@ def meets(
         return True
     if kind == PAIR:
         return has_atom(coded, p, event) and has_atom(coded, choice.second[c], event)
+    if kind == TRIPLE:
+        other, last = event[coded.slots[choice.second[c]]], event[coded.slots[choice.third[c]]]
+        return event[coded.slots[p]] > 0 and other > 0 and last > 0
     s = coded.slots[p]
     code = event[s]
     if kind == VALUES:

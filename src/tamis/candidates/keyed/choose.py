@@ -13,21 +13,24 @@ from tamis.arrays.hashing import pair_hash
 from tamis.arrays.jit import kernel, leaf
 from tamis.candidates.keyed.coded import BETWEEN, Coded
 from tamis.candidates.keyed.schemas import Schemas, UInt64Array, is_point
+from tamis.candidates.keyed.triples import group_of, member_hash
 from tamis.candidates.keyed.weights import Float64Array, mass
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.subscriptions import ALL, ALL_SET, IN, IN_SET, MISSING
 from tamis.predicates.ranks import Ranks
 
-ALWAYS, VALUE, VALUES, CELL, ATTRIBUTE, PAIR, SCHEMA = range(7)
-KINDS = ("always", "value", "values", "cell", "attribute", "pair", "schema")
+ALWAYS, VALUE, VALUES, CELL, ATTRIBUTE, PAIR, SCHEMA, TRIPLE = range(8)
+KINDS = ("always", "value", "values", "cell", "attribute", "pair", "schema", "triple")
 LEVELS, FINEST = 3, 2
 """Cells come in up to three sizes, each a quarter of the one before and none smaller than 2^FINEST codes."""
 SPREAD = 8
 """A set of at most this many values may be filed under each of them."""
 BY_VALUE, BY_ATTRIBUTE, BY_CELL, PAIRED, PAIRED_VALUES, IN_SCHEMA = (1 << bit for bit in range(6))
 """What the keys of a slot are used for."""
-CELLS_ALLOWED = 8
-"""Beside the bits of the classes of pairs: cells may be used."""
+TRIPLED = 6
+"""In the bits from here on: the group of a slot that triples are made of, or 0."""
+CELLS_ALLOWED, GROUPS = 8, 4
+"""Beside the bits of the classes of pairs: cells may be used; the bits from GROUPS on: triples within so many groups."""
 COMPANY = 1.25
 """Of equalities nearly as unlikely as the least likely, up to this factor, the one that most conjunctions name is taken:
 large clusters of similar conjunctions can be tested together."""
@@ -36,13 +39,14 @@ large clusters of similar conjunctions can be tested together."""
 class Keys(NamedTuple):
     """Where the clusters of an event's keys are. Cluster 0 is for all events, cluster 1 + s for slot s.
 
-    values int32[s]: the cluster of code 0 of slot s, or -1; cells int32[6 s + 2 level + grid]: the cluster of the first cell
-    of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit each;
-    uses uint8[s]: BY_VALUE to IN_SCHEMA, the kinds of keys in use, a bit each; paired_values uint8[clusters up to the hashed
-    ones, or 0]: whether the value occurs in pairs. plan int64[3]: the first hashed cluster, the bits of the hash, the classes
-    of pairs in use (bit k: pairs with k values). filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three
-    further bits of the hash choose the bit that is set, so that nearly all pairs and schemas nobody asks for are dismissed
-    by one load. schemas: whose values are hashed together.
+    values int32[s]: the cluster of code 0 of slot s, or -1; cells int32[6 s + 2 level + grid]: the cluster of the first
+    cell of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit
+    each; uses uint8[s]: BY_VALUE to IN_SCHEMA, the kinds of keys in use, a bit each, and the group for TRIPLED;
+    paired_values uint8[clusters up to the hashed ones, or 0]: whether the value occurs in pairs. plan int64[4]: the first
+    hashed cluster, the bits of the hash, the classes of pairs in use (bit k: pairs with k values), the groups of triples or
+    0. filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three further bits of the hash choose the bit that is
+    set, so that nearly all pairs and schemas nobody asks for are dismissed by one load. schemas: whose values are hashed
+    together.
     """
 
     values: Int32Array
@@ -58,13 +62,15 @@ class Keys(NamedTuple):
 
 class Choice(NamedTuple):
     """The key of each conjunction: kind uint8[c], first/second int32[c] the predicates it rests on (or -1), cost float64[c],
-    hashes uint64[c] of the values of its schema, if it has one."""
+    hashes uint64[c] of the values of its schema, if it has one; third int32[c], or 0 long: the predicate that makes a
+    triple of the two."""
 
     kind: NDArray[np.uint8]
     first: Int32Array
     second: Int32Array
     cost: Float64Array
     hashes: UInt64Array
+    third: Int32Array
 
 
 @leaf
@@ -162,7 +168,7 @@ def choose(
         kind[c], first[c], cost[c] = kind_chosen, chosen, best
         if other >= 0 and one_p * other_p < best and allowed >> (one_value + other_value) & 1:
             kind[c], first[c], second[c], cost[c] = PAIR, one, other, one_p * other_p
-    return Choice(kind, first, second, cost, np.zeros(0, np.uint64))
+    return Choice(kind, first, second, cost, np.zeros(0, np.uint64), np.zeros(0, np.int32))
 
 
 @leaf
@@ -241,6 +247,9 @@ def fill(
         else:
             if kind == PAIR:
                 mixed = pair_hash(pair_atom(coded, keys, p), pair_atom(coded, keys, choice.second[c]))
+            elif kind == TRIPLE:
+                mixed = member(coded, keys, p) ^ member(coded, keys, choice.second[c])
+                mixed ^= member(coded, keys, choice.third[c])
             else:
                 mixed = choice.hashes[c]
             bucket, bit = place(mixed, keys.plan[1])
@@ -269,6 +278,14 @@ def pair_atom(coded: Coded, keys: Keys, p: int) -> int:
     return 1 + s
 
 
+@leaf
+def member(coded: Coded, keys: Keys, p: int) -> np.uint64:
+    """The hash that the slot of predicate p contributes to a triple, marked as in use."""
+    s = coded.slots[p]
+    keys.uses[s] |= np.uint8(group_of(s, keys.plan[3]) << TRIPLED)
+    return member_hash(s)
+
+
 def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas: Schemas) -> tuple[Keys, int]:
     """Numbers for all keys that may be used, and how many clusters that makes."""
     slots = len(ranks.attrs)
@@ -288,9 +305,9 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
     end += int(counts.sum())
     uses = np.zeros(slots, np.uint8)
     uses[schemas.slots[schemas.slots >= 0]] = IN_SCHEMA
-    pairs = int(np.count_nonzero(choice.kind == PAIR))
-    different = pairs + (distinct(choice.hashes[choice.kind == SCHEMA]) if len(schemas.slots) else 0)
-    bits = max(4, (2 * different).bit_length()) if pairs or len(schemas.slots) else 0
+    pairs, triples = (int(np.count_nonzero(choice.kind == kind)) for kind in (PAIR, TRIPLE))
+    different = pairs + triples + (distinct(choice.hashes[choice.kind == SCHEMA]) if len(schemas.slots) else 0)
+    bits = max(4, (2 * different).bit_length()) if pairs or triples or len(schemas.slots) else 0
     keys = Keys(
         np.where(has_values, values, -1).astype(np.int32),
         cells.astype(np.int32),
@@ -298,7 +315,7 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
         np.zeros(slots, np.uint8),
         uses,
         np.zeros(end if allowed & 6 else 0, np.uint8),
-        np.array([end, bits, allowed & 7 if pairs else 0], np.int64),
+        np.array([end, bits, allowed & 7 if pairs else 0, allowed >> GROUPS if triples else 0], np.int64),
         np.zeros(1 << bits if bits else 0, np.uint8),
         schemas,
     )

@@ -12,7 +12,7 @@ from tamis.arrays.sorting import sort_slice
 from tamis.candidates.keyed.choose import BY_VALUE
 from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.layout import BLOCK_RECORD, Clusters, Item
-from tamis.candidates.keyed.probe import Scratch, hashed_keys, most_hits, probe, probe_several
+from tamis.candidates.keyed.probe import Scratch, hashed_keys, most_hashes, most_hits, probe, probe_several, triples_of
 from tamis.candidates.keyed.schemas import WIDEST
 from tamis.candidates.keyed.several import verify_several
 from tamis.candidates.keyed.verify import UInt32Array, verify_blocks, verify_records
@@ -224,18 +224,21 @@ def match_index(
     slots, codes: see `translate`; event uint32[slots]: zero scratch, zero again on return; guess: matches to make room for.
     Returns offsets int64[k+1] and ids int32 in that order, and counters as in `Scratch`.
     """
-    longest = 0
+    keys = index_view(handle).keys
+    longest, triples = 0, 0
     for e in order:
         longest = max(longest, event_offsets[e + 1] - event_offsets[e])
-    schemas = len(index_view(handle).keys.schemas.slots) // WIDEST
-    room = 2 * most_hits(longest, schemas)
+        triples = max(triples, triples_of(slots, event_offsets[e], event_offsets[e + 1], keys))
+    schemas = len(keys.schemas.slots) // WIDEST
+    hashes = most_hashes(longest, schemas, triples)
+    room = 2 * most_hits(longest, hashes)
     places = 64
     while places < room:
         places *= 2
     scratch = Scratch(
         np.empty(2 * longest, np.int64),
         np.zeros(len(event) if schemas else 0, np.uint64),
-        np.empty(schemas, np.uint64),
+        np.empty(hashes, np.uint64),
         np.zeros(places + 1, np.int64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
@@ -277,12 +280,14 @@ def match_several(
             if end[slots[i]] == 0:
                 begin[slots[i]] = i
             end[slots[i]] = i + 1
-    wanted = min(float(1 << keys.plan[1]), hashed_keys(keys, len(atoms), begin, end))
+    wanted = hashed_keys(keys, len(atoms), begin, end) + triples_of(slots, first, last, keys)
+    wanted = min(float(1 << keys.plan[1]), wanted)
     places = 64
     while places < 2 * wanted + 2:
         places *= 2
     seen = np.zeros(places + 1, np.int64)
-    hits = np.empty(2 * (most_hits(last - first, 0) + int(wanted)), np.int64)
+    hashes = np.empty(int(wanted), np.uint64)
+    hits = np.empty(2 * most_hits(last - first, len(hashes)), np.int64)
     for pool in range(2):
         if pool == 1 and len(index.wide.starts) == 0:
             continue
@@ -291,12 +296,12 @@ def match_several(
             if pool == 0:
                 count = probe_several(
                     slots, codes, first, last, begin, end, keys,
-                    index.narrow.starts, index.narrow.records, atoms, seen, hits,
+                    index.narrow.starts, index.narrow.records, atoms, hashes, seen, hits,
                 )  # fmt: skip
             else:
                 count = probe_several(
                     slots, codes, first, last, begin, end, keys,
-                    index.wide.starts, index.wide.records, atoms, seen, hits,
+                    index.wide.starts, index.wide.records, atoms, hashes, seen, hits,
                 )  # fmt: skip
             if count < 0:
                 hits = np.empty(2 * len(hits), np.int64)

@@ -16,12 +16,14 @@ from tamis.candidates.keyed.choose import (
     LEVELS,
     PAIRED,
     PAIRED_VALUES,
+    TRIPLED,
     Keys,
     cell_number,
     place,
 )
 from tamis.candidates.keyed.layout import Item
 from tamis.candidates.keyed.schemas import WIDEST, UInt64Array, value_hash
+from tamis.candidates.keyed.triples import member_hash, triples_among
 from tamis.candidates.keyed.verify import UInt32Array
 from tamis.encoding.keys import Int32Array, Int64Array
 
@@ -29,8 +31,8 @@ LINE = 64
 
 
 class Scratch(NamedTuple):
-    """Memory for the events of one call: atoms int64[2 × pairs]; mixed uint64[slots], zero between events, and hashes
-    uint64[schemas], if there are schemas; `seen`, a hash table of a power of two items, more than twice the clusters an event
+    """Memory for the events of one call: atoms int64[2 × pairs]; mixed uint64[slots], zero between events, if there are
+    schemas; hashes uint64[most_hashes]; `seen`, a hash table of a power of two items, more than twice the clusters an event
     may hit, whose last item numbers the events; hits and next_hits int64[2 × most_hits]; counters int64[3]: candidates,
     clusters hit, bytes of clusters read."""
 
@@ -56,9 +58,15 @@ def hit(cluster: int, starts: UInt32Array, records: NDArray[Item], hits: Int64Ar
 
 
 @leaf
-def most_hits(pairs: int, schemas: int) -> int:
-    """How many clusters an event with this many pairs may hit at most (those of multiple values not counted)."""
-    return 1 + pairs * (2 + 2 * LEVELS) + 2 * pairs * pairs + schemas
+def most_hashes(pairs: int, schemas: int, triples: int) -> int:
+    """How many hashes an event with this many pairs may have to look up at most, if every attribute has one value."""
+    return 2 * pairs * pairs + schemas + triples
+
+
+@leaf
+def most_hits(pairs: int, hashes: int) -> int:
+    """How many clusters an event with this many pairs and hashes may hit at most (those of multiple values not counted)."""
+    return 1 + pairs * (2 + 2 * LEVELS) + hashes
 
 
 @leaf
@@ -101,48 +109,29 @@ def probe(
                     cell = keys.cells[2 * LEVELS * s + bit] + cell_number(keys.shifts[s], bit, codes[i])
                     n = hit(cell, starts, records, hits, n)
     if keys.plan[1]:
-        scratch.seen[-1] += 1
-    if keys.plan[2]:
-        n = probe_pairs(atoms, count, keys, starts, records, hits, n, scratch.seen)
-    if len(keys.schemas.slots):
-        n = probe_schemas(slots, codes, first, last, keys, starts, records, scratch, hits, n)
+        wanted, hashes = 0, scratch.hashes
+        if keys.plan[2]:
+            wanted = hash_pairs(atoms, count, keys, hashes, wanted)
+        if len(keys.schemas.slots):
+            wanted = hash_schemas(slots, codes, first, last, keys, scratch.mixed, hashes, wanted)
+        if keys.plan[3]:
+            wanted = hash_triples(slots, first, last, keys, atoms, hashes, wanted)
+        n = hit_hashed(hashes, wanted, keys, starts, records, hits, n, scratch.seen)
     return n
+
+
+@leaf
+def note(hashes: UInt64Array, n: int, mixed: np.uint64, keys: Keys) -> int:
+    """Put a hash that is to be looked up behind the n that are there, and ask for its place in the filter; returns n + 1."""
+    hashes[n] = mixed
+    bucket, _ = place(mixed, keys.plan[1])
+    prefetch(keys.filter, bucket)
+    return n + 1
 
 
 @leaf
 def hit_hashed(
-    mixed: np.uint64,
-    keys: Keys,
-    starts: UInt32Array,
-    records: NDArray[Item],
-    hits: Int64Array,
-    n: int,
-    seen: Int64Array,
-) -> int:
-    """Note the cluster of a hash unless it is empty, the filter dismisses it, or another hash of the event has hit it."""
-    bucket, bit = place(mixed, keys.plan[1])
-    if keys.filter[bucket] >> bit & 1 == 0:
-        return n
-    cluster = keys.plan[0] + bucket
-    start, stop = starts[cluster], starts[cluster + 1]
-    if start == stop:
-        return n
-    places, stamp = len(seen) - 2, seen[-1] << 32
-    at = cluster & places
-    while seen[at] > stamp and seen[at] != stamp | cluster:
-        at = (at + 1) & places
-    if seen[at] != stamp | cluster:
-        seen[at] = stamp | cluster
-        hits[2 * n], hits[2 * n + 1] = start, stop
-        prefetch(records, start)
-        prefetch(records, min(stop - 1, start + LINE // records.itemsize))
-        n += 1
-    return n
-
-
-@leaf
-def probe_pairs(
-    atoms: Int64Array,
+    hashes: UInt64Array,
     count: int,
     keys: Keys,
     starts: UInt32Array,
@@ -151,40 +140,106 @@ def probe_pairs(
     n: int,
     seen: Int64Array,
 ) -> int:
-    """The clusters of all pairs of atoms (values negated) of a class in use, appended to `hits`; returns their number."""
+    """Note the clusters of hashes[:count], each once, unless empty or dismissed by the filter; returns how many hits there are.
+
+    All hashes take each step together, and no step branches on what it reads: the memory of all is waited for at once. `hashes`
+    is overwritten.
+    """
+    kept = 0
+    for i in range(count):
+        bucket, bit = place(hashes[i], keys.plan[1])
+        hashes[kept] = np.uint64(bucket)
+        kept += keys.filter[bucket] >> bit & 1
+    for i in range(kept):
+        prefetch(starts, keys.plan[0] + np.int64(hashes[i]))
+    seen[-1] += 1
+    places, stamp = len(seen) - 2, seen[-1] << 32
+    for i in range(kept):
+        cluster = keys.plan[0] + np.int64(hashes[i])
+        start, stop = starts[cluster], starts[cluster + 1]
+        if start == stop:
+            continue
+        at = cluster & places
+        while seen[at] > stamp and seen[at] != stamp | cluster:
+            at = (at + 1) & places
+        if seen[at] != stamp | cluster:
+            seen[at] = stamp | cluster
+            hits[2 * n], hits[2 * n + 1] = start, stop
+            prefetch(records, start)
+            prefetch(records, min(stop - 1, start + LINE // records.itemsize))
+            n += 1
+    return n
+
+
+@leaf
+def hash_pairs(atoms: Int64Array, count: int, keys: Keys, hashes: UInt64Array, n: int) -> int:
+    """The hashes of all pairs of atoms (values negated) of a class in use, appended to `hashes`; returns their number."""
     plan = keys.plan
     for i in range(count):
         for j in range(i):
             group = (atoms[i] < 0) + (atoms[j] < 0)
             if plan[2] >> group & 1:
-                mixed = pair_hash(abs(atoms[i]), abs(atoms[j]))
-                n = hit_hashed(mixed, keys, starts, records, hits, n, seen)
+                n = note(hashes, n, pair_hash(abs(atoms[i]), abs(atoms[j])), keys)
     return n
 
 
 @leaf
-def probe_schemas(
+def hash_triples(
+    slots: Int32Array, first: int, last: int, keys: Keys, atoms: Int64Array, hashes: UInt64Array, n: int
+) -> int:
+    """The hashes of all triples of the event's attributes within a group, appended to `hashes`; returns their number.
+
+    `atoms` is scratch; values of one attribute are neighbours.
+    """
+    for group in range(1, keys.plan[3] + 1):
+        count, before = 0, -1
+        for i in range(first, last):
+            s = slots[i]
+            if s >= 0 and s != before and keys.uses[s] >> TRIPLED == group:
+                atoms[count] = np.int64(member_hash(s))
+                count += 1
+            before = s
+        for i in range(count):
+            for j in range(i):
+                two = atoms[i] ^ atoms[j]
+                for k in range(j):
+                    n = note(hashes, n, np.uint64(two ^ atoms[k]), keys)
+    return n
+
+
+@leaf
+def triples_of(slots: Int32Array, first: int, last: int, keys: Keys) -> int:
+    """How many triples an event looks up."""
+    total = 0
+    for group in range(1, keys.plan[3] + 1):
+        count, before = 0, -1
+        for i in range(first, last):
+            s = slots[i]
+            count += s >= 0 and s != before and keys.uses[s] >> TRIPLED == group
+            before = s
+        total += triples_among(count)
+    return total
+
+
+@leaf
+def hash_schemas(
     slots: Int32Array,
     codes: UInt32Array,
     first: int,
     last: int,
     keys: Keys,
-    starts: UInt32Array,
-    records: NDArray[Item],
-    scratch: Scratch,
-    hits: Int64Array,
+    mixed: UInt64Array,
+    hashes: UInt64Array,
     n: int,
 ) -> int:
-    """The clusters of all schemas whose attributes the event has, appended to `hits`; returns their number.
+    """The hashes of all schemas whose attributes the event has, appended to `hashes`; returns their number.
 
-    All hashes come first, so that the memory they lead to is asked for at once.
+    mixed uint64[slots] is zero before and after.
     """
     of_slot, leads = keys.schemas.slots, keys.schemas.starts
-    mixed, hashes = scratch.mixed, scratch.hashes
     for i in range(first, last):
         if slots[i] >= 0 and keys.uses[slots[i]] & IN_SCHEMA:
             mixed[slots[i]] = value_hash(slots[i], codes[i])
-    count = 0
     for i in range(first, last):
         s = slots[i]
         if s < 0:
@@ -200,22 +255,17 @@ def probe_schemas(
                     break
                 mix ^= value
             if whole:
-                bucket, _ = place(mix, keys.plan[1])
-                prefetch(keys.filter, bucket)
-                prefetch(starts, keys.plan[0] + bucket)
-                hashes[count] = mix
-                count += 1
+                n = note(hashes, n, mix, keys)
     for i in range(first, last):
         if slots[i] >= 0:
             mixed[slots[i]] = 0
-    for i in range(count):
-        n = hit_hashed(hashes[i], keys, starts, records, hits, n, scratch.seen)
     return n
 
 
 @leaf
 def hashed_keys(keys: Keys, pairs: int, begin: Int32Array, end: Int32Array) -> float:
-    """How many hashes an event with up to so many atoms and the codes begin:end of each slot may have to look up."""
+    """How many hashes of pairs and schemas an event with up to so many atoms and the codes begin:end of each slot may have to
+    look up."""
     of_slot, total = keys.schemas.slots, pairs * (pairs - 1) / 2 if keys.plan[2] else 0.0
     for q in range(len(of_slot) // WIDEST):
         ways = 1.0
@@ -238,6 +288,7 @@ def probe_several(
     starts: UInt32Array,
     records: NDArray[Item],
     atoms: Int64Array,
+    hashes: UInt64Array,
     seen: Int64Array,
     hits: Int64Array,
 ) -> int:
@@ -285,34 +336,26 @@ def probe_several(
     if keys.plan[1] == 0:
         return n
     clusters = 1 << keys.plan[1]
-    wanted = min(float(clusters), hashed_keys(keys, count, begin, end))
+    wanted = min(float(clusters), hashed_keys(keys, count, begin, end) + triples_of(slots, first, last, keys))
     if 2 * (n + wanted) + 2 > len(hits):
         return -1
     if wanted == clusters or 2 * wanted > len(seen) - 2:
         hits[2 * n], hits[2 * n + 1] = starts[keys.plan[0]], starts[keys.plan[0] + clusters]
         return n + 1
-    seen[-1] += 1
+    noted = 0
     if keys.plan[2]:
-        n = probe_pairs(atoms, count, keys, starts, records, hits, n, seen)
+        noted = hash_pairs(atoms, count, keys, hashes, noted)
     for q in range(len(keys.schemas.slots) // WIDEST):
-        n = probe_product(q, codes, begin, end, keys, starts, records, seen, hits, n)
-    return n
+        noted = hash_product(q, codes, begin, end, keys, hashes, noted)
+    noted = hash_triples(slots, first, last, keys, atoms, hashes, noted)
+    return hit_hashed(hashes, noted, keys, starts, records, hits, n, seen)
 
 
 @leaf
-def probe_product(
-    schema: int,
-    codes: UInt32Array,
-    begin: Int32Array,
-    end: Int32Array,
-    keys: Keys,
-    starts: UInt32Array,
-    records: NDArray[Item],
-    seen: Int64Array,
-    hits: Int64Array,
-    n: int,
+def hash_product(
+    schema: int, codes: UInt32Array, begin: Int32Array, end: Int32Array, keys: Keys, hashes: UInt64Array, n: int
 ) -> int:
-    """The clusters of every combination of an event's values of a schema, appended to `hits`; returns their number."""
+    """The hashes of every combination of an event's values of a schema, appended to `hashes`; returns their number."""
     of_slot, at = keys.schemas.slots, WIDEST * schema
     ways, size = 1, 0
     for k in range(at, at + WIDEST):
@@ -326,5 +369,5 @@ def probe_product(
             several = end[s] - begin[s]
             mixed ^= value_hash(s, codes[begin[s] + rest % several])
             rest //= several
-        n = hit_hashed(mixed, keys, starts, records, hits, n, seen)
+        n = note(hashes, n, mixed, keys)
     return n

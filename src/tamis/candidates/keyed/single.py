@@ -1,6 +1,7 @@
 """Matching one event at a time: memory that is reused, one kernel call, and no array made on the way."""
 
 from functools import lru_cache
+from math import comb
 from struct import Struct
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from tamis.arrays.jit import leaf
 from tamis.arrays.memory import prefetch
 from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.match import match_events
-from tamis.candidates.keyed.probe import Scratch, most_hits
+from tamis.candidates.keyed.probe import Scratch, most_hashes, most_hits
 from tamis.candidates.keyed.schemas import UInt64Array
+from tamis.candidates.keyed.triples import MEMBERS
 from tamis.candidates.keyed.verify import UInt32Array
 from tamis.candidates.keyed.weights import Sample
 from tamis.encoding.events import EventBatch
@@ -27,6 +29,8 @@ EXACT_BITS = 0x4340000000000000
 """The bits of 2.0**53: finite numbers below it have smaller bits, all others do not."""
 LEAST_ROOM = 1024
 """Matches that a new frame has room for."""
+WIDE = 64
+"""Attributes of an event from which, where there are triples, a frame would take too much memory."""
 WORN_OUT = 1 << 30
 """Events after which the stamps of `seen` start over, long before they overflow."""
 
@@ -55,17 +59,20 @@ class Memory(NamedTuple):
 
 
 class Frame:
-    """Memory for single events of up to `pairs` pairs over the index with a handle, which has so many slots and schemas; for
-    one thread at a time."""
+    """Memory for single events of up to `pairs` pairs over the index with a handle, which has so many slots and schemas, and
+    triples or none; for one thread at a time."""
 
-    def __init__(self, index: Int64Array, slots: int, schemas: int, pairs: int, room: int) -> None:
+    def __init__(self, index: Int64Array, slots: int, schemas: int, tripled: bool, pairs: int, room: int) -> None:
         self.index, self.pairs, self.slots, self.schemas = index, max(32, pairs), slots, schemas
-        hits, n = 2 * most_hits(self.pairs, schemas), self.pairs
+        self.tripled = tripled
+        n = self.pairs
+        hashes = most_hashes(n, schemas, comb(n, MEMBERS) if tripled else 0)
+        hits = 2 * most_hits(n, hashes)
         places = 1 << hits.bit_length()
         keys = np.zeros(n + n // 2 + 1, np.int64)
         self.memory = Memory(
             keys, keys.view(np.int32), np.empty(n, np.int32), np.empty(n, np.uint32), np.zeros(slots, np.uint32),
-            np.empty(2 * n, np.int64), np.zeros(slots, np.uint64), np.empty(schemas, np.uint64),
+            np.empty(2 * n, np.int64), np.zeros(slots, np.uint64), np.empty(hashes, np.uint64),
             np.zeros(places + 1, np.int64), np.empty(hits, np.int64), np.empty(hits, np.int64),
             np.zeros(3, np.int64), np.zeros(2, np.int64), np.zeros(1, np.int32), np.zeros(2, np.int64),
             np.empty(room, np.int32),
@@ -74,7 +81,7 @@ class Frame:
 
     def more_room(self) -> "Frame":
         """A frame for twice the matches, with the same pairs in it."""
-        larger = Frame(self.index, self.slots, self.schemas, self.pairs, 2 * len(self.memory.out))
+        larger = Frame(self.index, self.slots, self.schemas, self.tripled, self.pairs, 2 * len(self.memory.out))
         larger.memory.keys[:] = self.memory.keys
         return larger
 
