@@ -15,7 +15,6 @@ from tests.unit.engines.test_tamis import ATTRIBUTES, dictionary, random_events,
 
 from tamis.encoding.events import EventBatch
 from tamis.encoding.matches import MatchSet
-from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.scan import ScanEngine
 from tamis.engines.tamis import TamisEngine, TamisOptions
@@ -90,7 +89,7 @@ class Churn:
     def answer(self, batch: EventBatch, short: bool) -> MatchSet:
         """What the engine finds; a plain event alone may go the short way."""
         if short and len(batch) == 1 and not batch.multi:
-            ids = self.engine.match_single(SinglePairs([], batch.keys.tolist(), batch.attrs.tolist()))
+            ids = self.engine.match_single(([], batch.keys.tolist(), batch.attrs.tolist()))
             assert ids is not None
             return MatchSet(np.array([0, len(ids)]), ids)
         return self.engine.match(batch)

@@ -5,7 +5,7 @@ ASCII that no filter names), so that `model.event.normalise` and `encode_events`
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +18,17 @@ NUMBERS = frozenset((int, float))
 Derive = Callable[[int, Scalar], list[tuple[int, int]]]
 
 
-class SinglePairs(NamedTuple):
-    """The pairs of one event with one value per attribute: `numbers` as they are, then ready `keys`; `attrs` of both in turn.
-
-    Numbers of 2^53 and more, and those that are not finite, are for the engine to refuse.
-    """
-
-    numbers: list[float]
-    keys: list[int]
-    attrs: list[int]
+SinglePairs = tuple[list[float], list[int], list[int]]
+"""The pairs of one event with one value per attribute: numbers as they are, then ready keys, and the attributes of both in turn.
+Numbers of 2^53 and more, and those that are not finite, are for the engine to refuse."""
 
 
 def single_pairs(event: dict[str, Any], dictionary: Dictionary, derive: Derive) -> SinglePairs | None:
     """The pairs of an event, or None when it wants the long way; `derive` gives the derived pairs of a value."""
-    attrs, derived = list(map(dictionary.ids.get, event)), dictionary.by_base
+    attrs: list[Any] = list(map(dictionary.ids.get, event))
+    derived = dictionary.by_base
     if not derived and None not in attrs and NUMBERS.issuperset(map(type, event.values())):
-        return SinglePairs(list(event.values()), [], cast(list[int], attrs))
+        return list(event.values()), [], attrs
     numbers: list[float] = []
     keys: list[int] = []
     number_attrs: list[int] = []
@@ -65,7 +60,7 @@ def single_pairs(event: dict[str, Any], dictionary: Dictionary, derive: Derive) 
             for other, key in derive(attribute, value):
                 keys.append(key)
                 key_attrs.append(other)
-    return SinglePairs(numbers, keys, number_attrs + key_attrs)
+    return numbers, keys, number_attrs + key_attrs
 
 
 class Uncommon(Exception):
@@ -83,12 +78,12 @@ def plain_batch(events: Sequence[dict[str, Any]], dictionary: Dictionary, derive
         pairs = single_pairs(event, dictionary, derive)
         if pairs is None:
             raise Uncommon
-        count = len(pairs.numbers)
-        numbers += pairs.numbers
-        keys += pairs.keys
-        number_attrs += pairs.attrs[:count]
-        key_attrs += pairs.attrs[count:]
-        counts.append((count, len(pairs.keys)))
+        count = len(pairs[0])
+        numbers += pairs[0]
+        keys += pairs[1]
+        number_attrs += pairs[2][:count]
+        key_attrs += pairs[2][count:]
+        counts.append((count, len(pairs[1])))
     try:
         values = np.array(numbers, np.float64)
     except OverflowError as problem:  # an integer beyond all floats

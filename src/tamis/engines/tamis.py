@@ -157,7 +157,7 @@ class TamisEngine:
     def match_single(self, pairs: SinglePairs) -> Int32Array | None:
         """Ids for one event with one value per attribute, with as little Python as there can be; None when some number
         is not finite or too large for its key to be exact, or when a frame for the event would be."""
-        state, count = self.state, len(pairs.attrs)
+        state, count = self.state, len(pairs[2])
         views = [delta.view for delta in state.deltas]
         base = state.base
         if too_wide(base, count):
@@ -167,15 +167,15 @@ class TamisEngine:
             frame.pack(pairs)
         except (OverflowError, struct.error):  # an integer beyond all floats
             return None
-        made = match_packed(base.handle, base.gone, frame.handle, count, len(pairs.numbers))
+        made = match_packed(base.handle, base.gone, frame.handle, count, len(pairs[0]))
         if made == REFUSED:
             return None
         while made == FULL:
             frame = frame.more_room()
             made = match_packed(base.handle, base.gone, frame.handle, count, 0)
-        found = frame.memory.out[:made].copy()
-        tested, hits, touched = frame.memory.counters.tolist()
-        sampler = self.sampler
+        memory, sampler = frame.memory, self.sampler
+        found = memory.out[:made].copy()
+        tested, hits, touched = memory.counters.tolist()
         if sampler.due():
             sampler.keep(frame.sample(count))
         for rows, length in views:

@@ -13,7 +13,6 @@ import pytest
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
-from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import IN, IN_SET, MISSING, SubscriptionTable
 from tamis.engines.scan import ScanEngine
 from tamis.engines.tamis import TamisEngine, TamisOptions
@@ -248,8 +247,7 @@ def test_single_events_alone_and_in_a_batch_are_the_same():
     for e in range(len(events)):
         assert sorted(engine.match(events.slice(e, e + 1)).ids) == sorted(whole.of(e))
         one = events.slice(e, e + 1)
-        pairs = SinglePairs([], one.keys.tolist(), one.attrs.tolist())
-        found = engine.match_single(pairs)
+        found = engine.match_single(([], one.keys.tolist(), one.attrs.tolist()))
         assert found is not None
         assert sorted(found) == sorted(whole.of(e))
 

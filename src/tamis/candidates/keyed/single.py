@@ -87,8 +87,8 @@ class Frame:
 
     def pack(self, pairs: SinglePairs) -> None:
         """Write the pairs of an event into the frame."""
-        layout = layout_of(len(pairs.numbers), len(pairs.keys))
-        layout.pack_into(self.bytes, 0, *pairs.numbers, *pairs.keys, *pairs.attrs)
+        numbers, keys, attrs = pairs
+        layout_of(len(numbers), len(keys)).pack_into(self.bytes, 0, *numbers, *keys, *attrs)
 
     def sample(self, count: int) -> Sample:
         """The packed event, once it was matched, to be kept."""
