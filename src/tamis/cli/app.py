@@ -1,5 +1,7 @@
 """The command line as a whole: the list of commands, and what happens when one fails."""
 
+import atexit
+import gc
 import logging
 import sys
 from collections.abc import Sequence
@@ -61,6 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a sign shows ? instead of failing
     announce_compiling()
+    atexit.register(
+        gc.freeze
+    )  # Python would search all that Numba made for cycles before it ends, for a third of a second
     try:
         app(args=arguments, prog_name="tamis")
     except TamisError as error:

@@ -29,7 +29,10 @@ def engine_class(name: str) -> type[Engine]:
     if name not in ENGINES:
         listed = ", ".join(ENGINES)
         raise EngineError(f"there is no engine {name!r}{nearest(name, ENGINES)} (engines: {listed})")
+    from tamis.arrays.blas import scipy_later  # with Numba, which naming engines does not need
+
     module, _, attribute = ENGINES[name].partition(":")
+    scipy_later()
     found: type[Engine] = getattr(import_module(module), attribute)
     return found
 

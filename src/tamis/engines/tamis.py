@@ -34,7 +34,6 @@ from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
-from tamis.encoding.saved import load_dictionary, save_dictionary
 from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
 from tamis.engines.base import Capabilities, EngineStats, Options
@@ -244,6 +243,8 @@ class TamisEngine:
     def frozen(self) -> Callable[[Path], None]:
         """A save of what is there now. What changed since the last merge is merged for it, and it alone: whoever matches or
         changes the engine meanwhile waits for nothing."""
+        from tamis.encoding.saved import save_dictionary  # needs Arrow, which takes a while to load
+
         with self._writer:
             base, dead, added = self._changed(self.state.deltas)
             names = self.dictionary.copy()
@@ -262,6 +263,8 @@ class TamisEngine:
 
         `verify` reads the files once to compare their checksums; without it only the manifest and the sizes are checked.
         """
+        from tamis.encoding.saved import load_dictionary
+
         built, extra, facts, files = open_index(Path(path), verify)
         dictionary = load_dictionary(files["dictionary.arrow"])
         present, several = extra["present"].view(np.uint8), extra["several"].view(np.int32)

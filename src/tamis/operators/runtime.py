@@ -4,14 +4,13 @@ Requests arrive in rounds, many events at once, so that a batch operator sees th
 predicate cost and whether it held feeds the estimates; what failed is counted and kept for the subscriptions' status.
 """
 
-import asyncio
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tamis.errors import OperatorError
 from tamis.model.event import Event
@@ -23,6 +22,9 @@ from tamis.operators.event import Absent, EventView
 from tamis.operators.isolate import Isolated
 from tamis.operators.registry import Operator, Registry
 from tamis.operators.worker import describe
+
+if TYPE_CHECKING:  # loaded by who needs it: few matchers have async operators
+    import asyncio
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class Runtime:
     def _concurrently(self, requests: list[tuple[Event, int]]) -> list[Answer]:
         if not requests:
             return []
+        import asyncio
 
         async def one(event: Event, p: int) -> tuple[Answer, float]:
             operator, predicate = self.operators[p], self.predicates[p]
@@ -201,6 +204,8 @@ class AsyncLoop:
 
     def run(self, make: Callable[[], Any], seconds: float) -> Any:
         """The result of a coroutine, or TimeoutError."""
+        import asyncio
+
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="tamis-operators", daemon=True)
