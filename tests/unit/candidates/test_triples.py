@@ -14,7 +14,6 @@ from tamis.candidates.keyed.single import WIDE
 from tamis.candidates.keyed.triples import COMPANY, MOST_GROUPS, file_triples, group_of
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import number_keys
-from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import MISSING, SubscriptionTable
 from tamis.engines.scan import ScanEngine
 from tamis.engines.tamis import TamisEngine, TamisOptions
@@ -98,7 +97,7 @@ def test_an_engine_with_triples_equals_scan(look_up_ns, tmp_path):
     for e in range(30):
         one = batches[0].slice(e, e + 1)
         assert engine.match(one).equals(oracle.match(one))
-        alone = engine.match_single(SinglePairs([], one.keys.tolist(), one.attrs.tolist()))
+        alone = engine.match_single(([], one.keys.tolist(), one.attrs.tolist()))
         assert alone is not None
         assert sorted(alone) == sorted(oracle.match(one).ids)
     engine.save(tmp_path / "index")
@@ -127,7 +126,7 @@ def test_events_with_very_many_attributes(width, several):
     assert engine.match(events).equals(oracle.match(events))
     one = events.slice(0, 1)
     assert engine.match(one).equals(oracle.match(one))
-    found = engine.match_single(SinglePairs([], one.keys.tolist(), one.attrs.tolist())) if several == 1 else None
+    found = engine.match_single(([], one.keys.tolist(), one.attrs.tolist())) if several == 1 else None
     assert (found is None) == (several > 1 or width > WIDE)
     assert found is None or sorted(found) == sorted(oracle.match(one).ids)
 
