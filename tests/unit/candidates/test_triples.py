@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.engines.test_tamis import dictionary, random_events, random_table
 
+from tamis.candidates.keyed.choose import MASK
 from tamis.candidates.keyed.coded import code_table
+from tamis.candidates.keyed.schemas import is_point
 from tamis.candidates.keyed.single import WIDE
-from tamis.candidates.keyed.triples import COMPANY, MOST_GROUPS, file_triples, group_of
+from tamis.candidates.keyed.triples import COMPANY, SETS, file_sets, group_of
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import number_keys
 from tamis.encoding.subscriptions import MISSING, SubscriptionTable
@@ -45,39 +47,40 @@ def coded_of(table):
     return code_table(table, ranks, codes), len(ranks.attrs)
 
 
-@pytest.mark.parametrize("groups", range(1, MOST_GROUPS + 1))
-def test_conjunctions_go_under_their_least_likely_triple(groups):
+@pytest.mark.parametrize(("members", "groups"), SETS)
+def test_conjunctions_go_under_their_least_likely_set(members, groups):
     rng = np.random.default_rng(groups)
     coded, slots = coded_of(random_table(rng, 300, dictionary(), width=9))
-    presence, cost = rng.random(slots), rng.random(len(coded.owners)) / 2
+    presence, cost = rng.random(slots), 2 * rng.random(len(coded.owners))
     given_cost, by_value = cost.copy(), rng.random(len(cost)) < 0.3
     limit = np.where(by_value, cost / COMPANY, cost)
     first, second, third = (np.full(len(cost), -1, np.int32) for _ in range(3))
-    filed = file_triples(coded, presence, groups, by_value, cost, first, second, third)
+    filed = file_sets(coded, presence, members, groups, by_value, cost, first, second, third)
     for c in range(len(cost)):
         some = range(coded.offsets[c], coded.offsets[c + 1])
-        present = sorted({int(coded.slots[p]) for p in some if coded.ops[p] != MISSING})
-        ways = [t for t in combinations(present, 3) if len({group_of(s, groups) for s in t}) == 1]
+        usable = [p for p in some if coded.ops[p] != MISSING and not (members == 2 and is_point(coded, p))]
+        present = sorted({int(coded.slots[p]) for p in usable})
+        ways = [t for t in combinations(present, members) if len({group_of(s, groups) for s in t}) == 1]
         best = min((float(np.prod(presence[list(t)])) for t in ways), default=2.0)
         assert filed[c] == (best < limit[c])
         assert np.isclose(cost[c], best if filed[c] else given_cost[c])
         if filed[c]:
-            chosen = coded.slots[[first[c], second[c], third[c]]]
+            chosen = coded.slots[[first[c], second[c], third[c]][:members]]
             assert tuple(sorted(chosen.tolist())) in ways
             assert np.isclose(float(np.prod(presence[chosen])), best)
-            assert all(coded.ops[p] != MISSING and p in some for p in (first[c], second[c], third[c]))
+            assert all(p in usable for p in (first[c], second[c], third[c])[:members])
         else:
             assert first[c] == second[c] == third[c] == -1
     assert filed[by_value].any()
     assert filed[~by_value].any()
 
 
-@pytest.mark.parametrize("groups", range(1, MOST_GROUPS + 1))
-def test_whatever_has_more_than_twice_as_many_attributes_as_groups_has_a_triple(groups):
-    coded, slots = coded_of(ranges(np.random.default_rng(groups), 2000, width=2 * groups + 1))
+@pytest.mark.parametrize(("members", "groups"), SETS)
+def test_whatever_has_enough_attributes_has_a_set(members, groups):
+    coded, slots = coded_of(ranges(np.random.default_rng(groups), 2000, width=(members - 1) * groups + 1))
     columns = [np.full(len(coded.owners), -1, np.int32) for _ in range(3)]
     cost, by_value = np.ones(len(coded.owners)), np.zeros(len(coded.owners), np.bool_)
-    assert file_triples(coded, np.full(slots, 0.1), groups, by_value, cost, *columns).all()
+    assert file_sets(coded, np.full(slots, 0.1), members, groups, by_value, cost, *columns).all()
 
 
 @pytest.mark.parametrize("look_up_ns", [0.0, 0.5])
@@ -149,6 +152,27 @@ def test_triples_are_used_where_they_pay():
     assert details["expected_candidates"] <= details["candidates_per_event"] < 3 * details["expected_candidates"]
     few = TamisEngine.build(table.take(np.arange(300)), TamisOptions(sample=events))
     assert few.stats().details["keys"]["triple"] == 0
+
+
+@pytest.mark.parametrize("count", [4000, 60_000])
+def test_pairs_within_a_group_equal_scan(count, monkeypatch):
+    """A few thousand conjunctions of ranges are worth a quarter of the pairs of attributes, and nothing is missed."""
+    rng = np.random.default_rng(6)
+    names = dictionary(200)
+    mixed = random_table(rng, 1000, names, count, 8, 200, VALUES)
+    table = SubscriptionTable.concat([ranges(rng, count, attributes=200, names=names), mixed])
+    monkeypatch.setattr("tamis.candidates.keyed.best.SETS", SETS[:2])
+    engine, oracle = TamisEngine.build(table, TamisOptions(merge="never")), ScanEngine(table)
+    assert engine.stats().details["keys"]["pair"] > 0.9 * count
+    assert engine.state.base.built.arrays.keys.plan[2] >> MASK == 3
+    for events in (
+        events_of(rng, 100, 15, attributes=200),
+        events_of(rng, 10, 8, attributes=200, several=3),
+        random_events(rng, 100, 200, VALUES),
+        events_of(rng, 3, 150, attributes=200),
+    ):
+        assert engine.match(events).equals(oracle.match(events))
+    assert len(engine.match(events).ids) > 100
 
 
 @settings(max_examples=25)

@@ -1,10 +1,10 @@
 """Choosing access keys by expected candidates.
 
 An event that carries n attributes looks up each of its single keys but about n²/2 pairs, and cells of every size; so each
-class of pairs and cells are used only if the candidates they save cost more than their look-ups. The same holds for triples
-of attributes (`triples.py`), tried beside the classes that are best without them, and for each schema of several attributes
-(`schemas.py`), which may make the pairs superfluous. Values that come together make pairs and schemas look less likely than
-they are, so with a sample of events, ways are compared by what some of these really meet.
+class of pairs and cells are used only if the candidates they save cost more than their look-ups. The same holds for sets of
+attributes within a group (`triples.py`), tried beside the classes that are best without them, and for each schema of
+several attributes (`schemas.py`), which may make the pairs superfluous. Values that come together make pairs and schemas
+look less likely than they are, so with a sample of events, ways are compared by what some of these really meet.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,6 @@ from tamis.candidates.keyed.choose import (
     ALWAYS,
     CELL,
     CELLS_ALLOWED,
-    GROUPS,
     LEVELS,
     PAIR,
     SCHEMA,
@@ -28,10 +27,12 @@ from tamis.candidates.keyed.choose import (
     choose,
     count_equalities,
     largest_shift,
+    sets_of,
+    with_sets,
 )
 from tamis.candidates.keyed.coded import Coded, taken
 from tamis.candidates.keyed.schemas import NO_SCHEMAS, Schemas, best_schemas, by_lead, file_under, is_point
-from tamis.candidates.keyed.triples import MOST_GROUPS, file_triples
+from tamis.candidates.keyed.triples import SETS, file_sets
 from tamis.candidates.keyed.verify import code_in_set
 from tamis.candidates.keyed.weights import NO_SAMPLE, Float64Array, Sample, Weights
 from tamis.encoding.keys import Int32Array, Int64Array
@@ -44,8 +45,8 @@ TRIED, MET = 20_000, 64
 
 
 class Found(NamedTuple):
-    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each, and the groups of
-    triples; the schemas; and the candidates an event is expected to meet."""
+    """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each, and the sets
+    of attributes; the schemas; and the candidates an event is expected to meet."""
 
     choice: Choice
     allowed: int
@@ -79,16 +80,21 @@ def best_keys(
 
     def chosen(rows: Coded, likely: Float64Array, allowed: int) -> Choice:
         choice = choose(rows, ranks.starts, weights.presence, weights.below, likely, sets[0], named, allowed)
-        if groups := allowed >> GROUPS:
-            choice = choice._replace(third=np.full(len(choice.kind), -1, np.int32))
+        members, groups = sets_of(allowed)
+        if members:
+            choice = choice._replace(third=np.full(len(choice.kind) if members == 3 else 0, -1, np.int32))
             by_value = (choice.kind == VALUE) | (choice.kind == VALUES)
-            members = (choice.first, choice.second, choice.third)
-            choice.kind[file_triples(rows, weights.presence, groups, by_value, choice.cost, *members)] = TRIPLE
+            columns = (choice.cost, choice.first, choice.second, choice.third)
+            filed = file_sets(rows, weights.presence, members, groups, by_value, *columns)
+            choice.kind[filed] = TRIPLE if members == 3 else PAIR
         return choice
 
     def probes(allowed: int) -> float:
         hashed = sum(lookups[group] for group in range(3) if allowed >> group & 1)
-        if groups := allowed >> GROUPS:
+        members, groups = sets_of(allowed)
+        if members == 2:
+            hashed += n * (n - 1) / (2 * groups)
+        elif members == 3:
             hashed += max(0.0, n * (n - 1) * (n - 2)) / (6 * groups**2)
         return hashed * look_up + (2 * LEVELS * n * CELL_COST if allowed & CELLS_ALLOWED else 0.0)
 
@@ -108,11 +114,10 @@ def best_keys(
     for allowed in range(2 * CELLS_ALLOWED):
         consider(allowed)
     best = min(prices, key=lambda way: prices[way])
-    for groups in range(1, MOST_GROUPS + 1):
-        for beside in {best, best & ~1}:  # pairs of attributes serve the same conjunctions
-            allowed = beside | groups << GROUPS
-            if probes(allowed) < prices[best]:
-                consider(allowed)
+    for members, groups in SETS:
+        allowed = with_sets(best & ~1, members, groups)  # instead of all pairs of attributes
+        if probes(allowed) < prices[best]:
+            consider(allowed)
     ways = {}
     # schemas beside what is best without them, or beside no pairs
     for some in (list(prices), [0, CELLS_ALLOWED]):

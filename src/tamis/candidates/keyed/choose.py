@@ -29,8 +29,10 @@ BY_VALUE, BY_ATTRIBUTE, BY_CELL, PAIRED, PAIRED_VALUES, IN_SCHEMA = (1 << bit fo
 """What the keys of a slot are used for."""
 TRIPLED = 6
 """In the bits from here on: the group of a slot that triples are made of, or 0."""
-CELLS_ALLOWED, GROUPS = 8, 4
-"""Beside the bits of the classes of pairs: cells may be used; the bits from GROUPS on: triples within so many groups."""
+CELLS_ALLOWED, WITH_SETS = 8, 4
+"""Beside the bits of the classes of pairs: cells may be used; the bits from WITH_SETS on: see `with_sets`."""
+MASK = 3
+"""In `Keys.plan[2]`, the bits from here on: those in which the slots of a pair of attributes do not differ."""
 COMPANY = 1.25
 """Of equalities nearly as unlikely as the least likely, up to this factor, the one that most conjunctions name is taken:
 large clusters of similar conjunctions can be tested together."""
@@ -43,10 +45,10 @@ class Keys(NamedTuple):
     cell of a grid; shifts uint8[s]: log2 of the size of its largest cells; levels uint8[s]: which grids are in use, a bit
     each; uses uint8[s]: BY_VALUE to IN_SCHEMA, the kinds of keys in use, a bit each, and the group for TRIPLED;
     paired_values uint8[clusters up to the hashed ones, or 0]: whether the value occurs in pairs. plan int64[4]: the first
-    hashed cluster, the bits of the hash, the classes of pairs in use (bit k: pairs with k values), the groups of triples or
-    0. filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three further bits of the hash choose the bit that is
-    set, so that nearly all pairs and schemas nobody asks for are dismissed by one load. schemas: whose values are hashed
-    together.
+    hashed cluster, the bits of the hash, the classes of pairs in use (bit k: pairs with k values) and from MASK on a mask,
+    the groups of triples or 0. filter uint8[2^bits, or 0]: a byte per hashed cluster, in which three further bits of the
+    hash choose the bit that is set, so that nearly all pairs and schemas nobody asks for are dismissed by one load.
+    schemas: whose values are hashed together.
     """
 
     values: Int32Array
@@ -71,6 +73,16 @@ class Choice(NamedTuple):
     cost: Float64Array
     hashes: UInt64Array
     third: Int32Array
+
+
+def with_sets(allowed: int, members: int, groups: int) -> int:
+    """What is allowed, and sets of so many attributes of one of so many groups too."""
+    return allowed | (8 * members + groups) << WITH_SETS
+
+
+def sets_of(allowed: int) -> tuple[int, int]:
+    """The members and groups given to `with_sets`, or zeros."""
+    return divmod(allowed >> WITH_SETS, 8)
 
 
 @leaf
@@ -308,6 +320,8 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
     pairs, triples = (int(np.count_nonzero(choice.kind == kind)) for kind in (PAIR, TRIPLE))
     different = pairs + triples + (distinct(choice.hashes[choice.kind == SCHEMA]) if len(schemas.slots) else 0)
     bits = max(4, (2 * different).bit_length()) if pairs or triples or len(schemas.slots) else 0
+    members, groups = sets_of(allowed)
+    classes = allowed & 7 | (1 | (groups - 1) << MASK if members == 2 else 0)
     keys = Keys(
         np.where(has_values, values, -1).astype(np.int32),
         cells.astype(np.int32),
@@ -315,7 +329,7 @@ def key_space(coded: Coded, ranks: Ranks, choice: Choice, allowed: int, schemas:
         np.zeros(slots, np.uint8),
         uses,
         np.zeros(end if allowed & 6 else 0, np.uint8),
-        np.array([end, bits, allowed & 7 if pairs else 0, allowed >> GROUPS if triples else 0], np.int64),
+        np.array([end, bits, classes if pairs else 0, groups if triples else 0], np.int64),
         np.zeros(1 << bits if bits else 0, np.uint8),
         schemas,
     )

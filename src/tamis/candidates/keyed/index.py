@@ -116,10 +116,11 @@ def empty_clusters() -> "Clusters[np.uint32]":
 
 
 def on_lines(clusters: "Clusters[Any]") -> "Clusters[Any]":
-    """The same clusters with columns that start at cache lines."""
+    """The same clusters with columns that start at cache lines, and starts, which are read all over, where NumPy asks for huge
+    pages as it does for large arrays (kernels do not)."""
     columns: Any = aligned(len(clusters.columns), clusters.columns.dtype.type)
     columns[:] = clusters.columns
-    return clusters._replace(columns=columns)
+    return clusters._replace(starts=clusters.starts.copy(), columns=columns)
 
 
 def arrays_of(value: tuple[object, ...], prefix: str = "") -> dict[str, NDArray[np.generic]]:

@@ -14,6 +14,7 @@ from tamis.candidates.keyed.choose import (
     BY_VALUE,
     IN_SCHEMA,
     LEVELS,
+    MASK,
     PAIRED,
     PAIRED_VALUES,
     TRIPLED,
@@ -174,11 +175,11 @@ def hit_hashed(
 @leaf
 def hash_pairs(atoms: Int64Array, count: int, keys: Keys, hashes: UInt64Array, n: int) -> int:
     """The hashes of all pairs of atoms (values negated) of a class in use, appended to `hashes`; returns their number."""
-    plan = keys.plan
+    classes, mask = keys.plan[2], keys.plan[2] >> MASK
     for i in range(count):
         for j in range(i):
-            group = (atoms[i] < 0) + (atoms[j] < 0)
-            if plan[2] >> group & 1:
+            values = (atoms[i] < 0) + (atoms[j] < 0)
+            if classes >> values & 1 and (values or (atoms[i] ^ atoms[j]) & mask == 0):
                 n = note(hashes, n, pair_hash(abs(atoms[i]), abs(atoms[j])), keys)
     return n
 

@@ -15,7 +15,6 @@ from tamis.candidates.keyed.index import index_view
 from tamis.candidates.keyed.match import match_events
 from tamis.candidates.keyed.probe import Scratch, most_hashes, most_hits
 from tamis.candidates.keyed.schemas import UInt64Array
-from tamis.candidates.keyed.triples import MEMBERS
 from tamis.candidates.keyed.verify import UInt32Array
 from tamis.candidates.keyed.weights import Sample
 from tamis.encoding.events import EventBatch
@@ -66,7 +65,7 @@ class Frame:
         self.index, self.pairs, self.slots, self.schemas = index, max(32, pairs), slots, schemas
         self.tripled = tripled
         n = self.pairs
-        hashes = most_hashes(n, schemas, comb(n, MEMBERS) if tripled else 0)
+        hashes = most_hashes(n, schemas, comb(n, 3) if tripled else 0)
         hits = 2 * most_hits(n, hashes)
         places = 1 << hits.bit_length()
         keys = np.zeros(n + n // 2 + 1, np.int64)
