@@ -154,6 +154,18 @@ def test_triples_are_used_where_they_pay():
     assert few.stats().details["keys"]["triple"] == 0
 
 
+def test_conjunctions_that_are_alike_stay_together():
+    """The same attributes again and again: under triples they would be fewer to a cluster than under what more of them share."""
+    rng = np.random.default_rng(7)
+    table, events = ranges(rng, 60, attributes=200), events_of(rng, 50, 15, attributes=200)
+    table = table.take(np.arange(60_000) % 60)
+    table = replace(table, owners=np.arange(60_000, dtype=np.int32))
+    engine = TamisEngine.build(table, TamisOptions(merge="never"))
+    assert engine.stats().details["keys"]["triple"] == 0
+    assert engine.stats().details["blocks"] > 1000
+    assert engine.match(events).equals(ScanEngine(table).match(events))
+
+
 @pytest.mark.parametrize("count", [4000, 60_000])
 def test_pairs_within_a_group_equal_scan(count, monkeypatch):
     """A few thousand conjunctions of ranges are worth a quarter of the pairs of attributes, and nothing is missed."""

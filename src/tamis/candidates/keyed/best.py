@@ -43,6 +43,10 @@ ROW_COST, PROBE_COST, CELL_COST = 15.0, 10.0, 3.0
 TRIED, MET = 20_000, 64
 """Conjunctions on which the ways to choose keys are compared, and sampled events that are asked what they meet."""
 
+CROWD = 8.0
+"""Where a conjunction has as many others under its triple, they tend to have more in common, and lie better together under
+keys that more of them share: there they can be tested together."""
+
 
 class Found(NamedTuple):
     """What was chosen: the key of every conjunction; the classes of pairs and cells in use, a bit each, and the sets
@@ -107,6 +111,8 @@ def best_keys(
 
     def consider(allowed: int) -> None:
         choice = chosen(few, few_likely, allowed)
+        if times * alike(few, choice) >= CROWD:
+            return
         met[allowed] = candidates(choice, few_likely)
         prices[allowed] = probes(allowed) + ROW_COST * met[allowed]
         costs[allowed] = choice.cost
@@ -136,6 +142,16 @@ def best_keys(
             choice = filed_under(schemas, coded, likely, chosen(coded, likely, allowed))
             return Found(choice, allowed, schemas, expected)
     return Found(chosen(coded, likely, plain), plain, by_lead(NO_SCHEMAS, weights.presence), met[plain])
+
+
+def alike(coded: Coded, choice: Choice) -> float:
+    """How many others a conjunction under a triple finds there on average."""
+    rows = np.flatnonzero(choice.kind == TRIPLE)
+    if len(rows) == 0:
+        return 0.0
+    members = np.sort([coded.slots[column[rows]] for column in (choice.first, choice.second, choice.third)], axis=0)
+    _, counts = np.unique(members, axis=1, return_counts=True)
+    return float((counts * (counts - 1)).sum() / len(rows))
 
 
 def filed_under(schemas: Schemas, coded: Coded, likely: Float64Array, choice: Choice) -> Choice:
