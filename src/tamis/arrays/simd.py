@@ -16,29 +16,49 @@ I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 HALF = 16
 
 
+def vectors(context: Any, builder: Any, columns: Any, arguments: Any) -> tuple[Any, Any]:
+    """How to load 32 items some way behind columns[at], and 32 times the value, for the arguments (columns, at, value)."""
+    data = context.make_array(columns)(context, builder, arguments[0]).data
+    item = ir.IntType(columns.dtype.bitwidth)
+    vector = ir.VectorType(item, LANES)
+
+    def items(offset: int) -> Any:
+        at = builder.add(arguments[1], ir.Constant(I64, offset))
+        loaded = builder.load(builder.bitcast(builder.gep(data, [at]), vector.as_pointer()))
+        loaded.align = columns.dtype.bitwidth // 8
+        return loaded
+
+    value = arguments[2] if item == I32 else builder.trunc(arguments[2], item)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(I32, 0))
+    zeros = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
+    return items, builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+
+
 @intrinsic
 def range_mask(typing_context: Any, columns: Any, at: Any, value: Any) -> Any:
     """Bit k of the result: columns[at + k] <= value <= columns[at + 32 + k], unsigned; `value` fits the items."""
     signature = types.uint32(columns, types.intp, types.uint32)
 
     def codegen(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        data = context.make_array(columns)(context, builder, arguments[0]).data
-        item = ir.IntType(columns.dtype.bitwidth)
-        vector = ir.VectorType(item, LANES)
-
-        def load(offset: int) -> Any:
-            at = builder.add(arguments[1], ir.Constant(I64, offset))
-            loaded = builder.load(builder.bitcast(builder.gep(data, [at]), vector.as_pointer()))
-            loaded.align = columns.dtype.bitwidth // 8
-            return loaded
-
-        value = arguments[2] if item == I32 else builder.trunc(arguments[2], item)
-        first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(I32, 0))
-        zeros = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
-        values = builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
-        above = builder.icmp_unsigned(">=", values, load(0))
-        below = builder.icmp_unsigned("<=", values, load(LANES))
+        items, values = vectors(context, builder, columns, arguments)
+        above = builder.icmp_unsigned(">=", values, items(0))
+        below = builder.icmp_unsigned("<=", values, items(LANES))
         return builder.bitcast(builder.and_(above, below), I32)
+
+    return signature, codegen
+
+
+@intrinsic
+def equal_mask(typing_context: Any, columns: Any, at: Any, value: Any) -> Any:
+    """Bit k of the result: columns[at + k] is `value`, which fits the items, or 0."""
+    signature = types.uint32(columns, types.intp, types.uint32)
+
+    def codegen(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        items, values = vectors(context, builder, columns, arguments)
+        loaded = items(0)
+        equal = builder.icmp_unsigned("==", values, loaded)
+        untested = builder.icmp_unsigned("==", loaded, ir.Constant(loaded.type, None))
+        return builder.bitcast(builder.or_(equal, untested), I32)
 
     return signature, codegen
 

@@ -43,8 +43,9 @@ MERGE_LEAST, MERGE_SHARE = 50_000, 0.1
 REKEY_MARGIN, REKEY_SPARE, REKEY_EVENTS = 2.0, 64, 4096
 """Keys are chosen anew when events met this many times the candidates expected and some more, looked at every so many
 events."""
-SORTED_FROM = 32
-"""Batches of at least this many events are brought into an order in which neighbours hit the same large clusters."""
+SORTED_FROM, SORTED_ABOVE = 32, 1 << 23
+"""Batches of at least this many events are brought into an order in which neighbours hit the same large clusters, unless
+the blocks of all clusters are so few bytes that they are near anyway."""
 
 
 Changed = tuple[Base, NDArray[np.uint8], list[SubscriptionTable]]
@@ -296,7 +297,7 @@ class TamisEngine:
         """The matches of some events in the index, and what was counted; may run in any thread."""
         slots, codes = translate(base.handle, events.attrs, events.keys)
         batch = (events.offsets, slots, codes)
-        large = len(events) >= SORTED_FROM and len(base.built.arrays.narrow.block_live) > 0
+        large = len(events) >= SORTED_FROM and base.built.arrays.narrow.columns.nbytes > SORTED_ABOVE
         order = by_cluster(base.handle, *batch) if large else np.arange(len(events), dtype=np.int32)
         guess = int(self._guess * len(events) * 1.1) + 64
         scratch = self._scratch_for(base)

@@ -54,7 +54,8 @@ def test_filings_by_cluster_know_what_their_key_proves_and_what_was_filed_before
     wanted, seen, made = rows_of(coded, likely), set(), rows_of(filed.coded, filed.likely)
     assert len(order) == len(filings)
     for k in range(clusters):
-        assert order[filed.starts[k] : filed.starts[k + 1]].tolist() == [c for c, cluster in filings if cluster == k]
+        here = [c for c, cluster in filings if cluster == k]
+        assert order[filed.starts[k] : filed.starts[k + 1]].tolist() == sorted(here, key=lambda c: sizes[c])
     for i, c in enumerate(order.tolist()):
         assert made[i] == wanted[c]
         assert filed.kinds[i] == kind[c]

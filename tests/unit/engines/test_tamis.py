@@ -64,6 +64,44 @@ def random_events(rng, count, attributes=ATTRIBUTES, values=VALUES, repeats=True
     return from_pairs(count, owner, attrs, keys, np.full(len(owner), -1, np.int32))
 
 
+def alike_table(rng, count, names):
+    """Conjunctions that ask for a0 = 1 and for some of a1 to a7: values of the first four, ranges or absence of the others."""
+    chosen = rng.random((count, 7)) < 0.7
+    rows, columns = np.nonzero(np.column_stack([np.ones(count, bool), chosen]))
+    low = np.where(columns == 0, 1, rng.integers(0, 4, len(rows)))
+    high = low + np.where(columns > 4, rng.integers(0, 3, len(rows)), 0)
+    ops = np.where((columns == 7) & (rng.random(len(rows)) < 0.3), MISSING, IN).astype(np.uint8)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)
+    lo, hi = (np.where(ops == MISSING, 0, number_keys(bound)) for bound in (low, high))
+    owners = np.arange(count, dtype=np.int32)
+    return SubscriptionTable(owners, offsets, columns.astype(np.int32), ops, lo, hi, np.zeros(0, np.int64), names)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_columns_of_values_and_of_ranges_equal_scan(repeats):
+    rng = np.random.default_rng(21)
+    table = alike_table(rng, 500, dictionary())
+    engine = TamisEngine.build(table, TamisOptions(merge="never", look_up_ns=1e6))  # no pairs of values: large clusters
+    blocks = engine.state.base.built.arrays.narrow
+    widths = np.diff(blocks.block_columns)
+    assert 0 < blocks.block_equal.sum() < widths.sum()
+    assert np.array_equal(np.diff(blocks.block_starts), 2 * widths - blocks.block_equal)
+    sizes = rng.integers(6, 9, 200)
+    owner = np.repeat(np.arange(200), sizes)
+    attrs = (np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.int32)
+    keys = number_keys(np.where(attrs == 0, 1, rng.integers(0, 4, len(owner))))
+    if repeats:
+        again = rng.integers(0, len(owner), 300)
+        owner, attrs = np.concatenate([owner, owner[again]]), np.concatenate([attrs, attrs[again]])
+        keys = np.concatenate([keys, number_keys(rng.integers(0, 4, 300))])
+    events = from_pairs(200, owner, attrs, keys, np.full(len(owner), -1, np.int32))
+    wanted = ScanEngine(table).match(events)
+    assert len(wanted.ids) > 100
+    assert engine.match(events).equals(wanted)
+    engine.merge()
+    assert engine.match(events).equals(wanted)
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("repeats", [False, True])
 def test_a_life_of_changes_merges_and_saves_equals_scan(seed, repeats, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.jit import kernel
+from tamis.arrays.simd import LANES
 from tamis.candidates.keyed.index import index_view
 from tamis.encoding.keys import Int32Array, Int64Array
 
@@ -21,7 +22,7 @@ def by_cluster(
         index.keys.values,
         index.narrow.starts,
         index.narrow.records,
-        index.narrow.block_columns,
+        index.narrow.block_starts,
     )
     largest = np.zeros(len(event_offsets) - 1, np.int64)
     for e in range(len(largest)):
@@ -35,7 +36,7 @@ def by_cluster(
             if size > 0 and records[start] == 255:
                 first = records[start + 1] | records[start + 2] << 16
                 last = first + (records[start + 3] | records[start + 4] << 16)
-                size += 64 * (np.int64(columns[last]) - np.int64(columns[first]))
+                size += LANES * (np.int64(columns[last]) - np.int64(columns[first]))
             if size > most:
                 most, largest[e] = size, cluster
     return np.argsort(largest, kind="mergesort").astype(np.int32)

@@ -10,7 +10,7 @@ from tamis.arrays.jit import kernel, leaf
 from tamis.arrays.simd import LANES
 from tamis.candidates.keyed.coded import BETWEEN
 from tamis.candidates.keyed.index import Index
-from tamis.candidates.keyed.layout import BLOCK_RECORD, HEAD, PACKED, TRIPLE, Clusters, Item, record_length
+from tamis.candidates.keyed.layout import BLOCK_RECORD, HEAD, PACKED, TRIPLE, Clusters, Item, lane_test, record_length
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.keys import NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import FIRST_SET, IN, MISSING, SubscriptionTable
@@ -93,8 +93,7 @@ def decode(
                         lo, hi = clusters.block_keys[3 * b + 1], clusters.block_keys[3 * b + 2]
                         n = put(ranks, clusters.block_keys[3 * b], IN, lo, hi, n, attrs, ops, los, his)
                     for k in range(start, stop):
-                        lo = int(clusters.columns[2 * LANES * k + lane])
-                        hi = int(clusters.columns[2 * LANES * k + LANES + lane])
+                        lo, hi = lane_test(clusters, b, k, lane)
                         if lo != 0 or hi == 0:
                             n = put(
                                 ranks, clusters.column_slots[k], clusters.column_ops[k], lo, hi, n, attrs, ops, los, his

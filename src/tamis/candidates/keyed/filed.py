@@ -31,8 +31,14 @@ class Filed(NamedTuple):
 def in_clusters(
     coded: Coded, choice: Choice, likely: Float64Array, rows: Int32Array, cluster_of: Int32Array, clusters: int
 ) -> tuple[Filed, Int32Array]:
-    """Filings (rows, cluster_of) as `assign` makes them, in the order of the clusters, and the conjunction of each."""
-    starts, order = grouped(cluster_of, clusters)
+    """Filings (rows, cluster_of) as `assign` makes them, in the order of the clusters, and the conjunction of each.
+
+    In a cluster the shortest conjunctions come first: loops over neighbours of the same length are foreseen by the processor.
+    """
+    lengths = np.diff(coded.offsets)[rows].astype(np.int32)
+    _, by_length = grouped(lengths, int(lengths.max(initial=0)) + 1)
+    starts, order = grouped(cluster_of[by_length], clusters)
+    order = by_length[order]
     again = np.zeros(len(rows), np.bool_)
     again[1:] = rows[1:] == rows[:-1]  # the clusters of one conjunction ascend
     rows = rows[order]

@@ -85,13 +85,13 @@ def index_view(handle: Int64Array) -> Index:
         view_uint8(handle, 20),
         Clusters(
             view_uint32(handle, 21), view_uint16(handle, 22), view_uint32(handle, 23), view_uint32(handle, 24),
-            view_int32(handle, 25), view_int32(handle, 26), view_uint32(handle, 27), view_uint8(handle, 28),
-            view_uint16(handle, 29),
+            view_uint8(handle, 25), view_uint32(handle, 26), view_int32(handle, 27), view_int32(handle, 28),
+            view_uint32(handle, 29), view_uint8(handle, 30), view_uint16(handle, 31),
         ),
         Clusters(
-            view_uint32(handle, 30), view_uint32(handle, 31), view_uint32(handle, 32), view_uint32(handle, 33),
-            view_int32(handle, 34), view_int32(handle, 35), view_uint32(handle, 36), view_uint8(handle, 37),
-            view_uint32(handle, 38),
+            view_uint32(handle, 32), view_uint32(handle, 33), view_uint32(handle, 34), view_uint32(handle, 35),
+            view_uint8(handle, 36), view_uint32(handle, 37), view_int32(handle, 38), view_int32(handle, 39),
+            view_uint32(handle, 40), view_uint8(handle, 41), view_uint32(handle, 42),
         ),
     )  # fmt: skip
 
@@ -110,9 +110,9 @@ def expected_candidates(few: SubscriptionTable, times: float, ranks: Ranks, samp
 
 def empty_clusters() -> "Clusters[np.uint32]":
     """No clusters at all."""
-    none, items = np.zeros(0, np.uint32), np.zeros(0, np.uint32)
-    no_int = np.zeros(0, np.int32)
-    return Clusters(none, items, np.zeros(1, np.uint32), none, no_int, no_int, none, np.zeros(0, np.uint8), items)
+    none, one = np.zeros(0, np.uint32), np.zeros(1, np.uint32)
+    no_int, no_byte = np.zeros(0, np.int32), np.zeros(0, np.uint8)
+    return Clusters(none, none, one, one, no_byte, none, no_int, no_int, none, no_byte, none)
 
 
 def on_lines(clusters: "Clusters[Any]") -> "Clusters[Any]":

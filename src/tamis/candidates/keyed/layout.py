@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.jit import leaf
+from tamis.arrays.simd import LANES
 from tamis.encoding.keys import Int32Array
 
 Item = TypeVar("Item", np.uint16, np.uint32)
@@ -29,13 +30,17 @@ class Clusters(NamedTuple, Generic[Item]):
 
     Block b compares columns block_columns[b]:block_columns[b+1] (uint32[b+1]) for the lanes of block_live (uint32[b]), whose
     owners are block_owners[32 b:32 b+32] (int32, negative: shared). block_keys int32[3 b]: slot, lo, hi of the equality that
-    the key implies, slot -1 for none. Column k tests slot column_slots[k] (uint32) by op column_ops[k] (uint8) against
-    columns[64 k:64 k+32] (lows) and columns[64 k+32:64 k+64] (highs); 0 and the largest item: no test in this lane.
+    the key implies, slot -1 for none. Column k tests slot column_slots[k] (uint32) by op column_ops[k] (uint8). What a block
+    compares with begins at columns[32 block_starts[b]] (uint32[b+1]): its first block_equal[b] (uint8[b]) columns ask for one
+    value each, 32 items, where 0 is no test in this lane; the others have 32 lows and then 32 highs, where 0 and the largest
+    item are no test.
     """
 
     starts: NDArray[np.uint32]
     records: NDArray[Item]
     block_columns: NDArray[np.uint32]
+    block_starts: NDArray[np.uint32]
+    block_equal: NDArray[np.uint8]
     block_live: NDArray[np.uint32]
     block_owners: Int32Array
     block_keys: Int32Array
@@ -48,6 +53,17 @@ class Clusters(NamedTuple, Generic[Item]):
 def record_length(total: int) -> int:
     """Items of a record with this many predicates."""
     return HEAD + TRIPLE * total + (total + PACKED - 1) // PACKED
+
+
+@leaf
+def lane_test(clusters: Clusters[Item], b: int, k: int, lane: int) -> tuple[int, int]:
+    """The lowest and the highest code that column k of block b lets pass in a lane; (0, more than 0): all."""
+    j, equal = np.int64(k) - np.int64(clusters.block_columns[b]), np.int64(clusters.block_equal[b])
+    at = LANES * (np.int64(clusters.block_starts[b]) + j + (j - equal if j > equal else 0)) + lane
+    low = int(clusters.columns[at])
+    if j < equal:
+        return low, low if low else 1
+    return low, int(clusters.columns[at + LANES])
 
 
 def aligned(length: int, kind: type[np.generic]) -> NDArray[np.generic]:

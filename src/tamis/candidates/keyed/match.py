@@ -107,8 +107,8 @@ def verify_hits(
             blocks = records[at + 3] | records[at + 4] << 16
             counters[0] += 32 * blocks
             n = verify_blocks(
-                first, first + blocks, clusters.block_columns, clusters.block_live, clusters.block_owners,
-                clusters.column_slots, clusters.columns, event, out, n, counters,
+                first, first + blocks, clusters.block_columns, clusters.block_starts, clusters.block_equal,
+                clusters.block_live, clusters.block_owners, clusters.column_slots, clusters.columns, event, out, n, counters,
             )  # fmt: skip
             at += BLOCK_RECORD
             if n < 0:

@@ -29,6 +29,9 @@ from tamis.candidates.keyed.verify import UInt32Array
 from tamis.encoding.keys import Int32Array, Int64Array
 
 LINE = 64
+FAR = 16
+"""How many bytes memory hands over at once, and how many such lines of a cluster are asked for; the processor sees that
+more is wanted when it reads on."""
 
 
 class Scratch(NamedTuple):
@@ -47,13 +50,21 @@ class Scratch(NamedTuple):
 
 
 @leaf
+def ask(records: NDArray[Item], start: int, stop: int) -> None:
+    """Ask for the memory of a cluster, all but what is beyond FAR lines."""
+    line = LINE // records.itemsize
+    for i in range(start, min(stop, start + FAR * line), line):
+        prefetch(records, i)
+    prefetch(records, min(stop, start + FAR * line) - 1)
+
+
+@leaf
 def hit(cluster: int, starts: UInt32Array, records: NDArray[Item], hits: Int64Array, n: int) -> int:
     """Note a cluster that is not empty as hits[2n], hits[2n+1] and ask for its memory."""
     start, stop = starts[cluster], starts[cluster + 1]
     if start < stop:
         hits[2 * n], hits[2 * n + 1] = start, stop
-        prefetch(records, start)
-        prefetch(records, min(stop - 1, start + LINE // records.itemsize))
+        ask(records, start, stop)
         n += 1
     return n
 
@@ -166,8 +177,7 @@ def hit_hashed(
         if seen[at] != stamp | cluster:
             seen[at] = stamp | cluster
             hits[2 * n], hits[2 * n + 1] = start, stop
-            prefetch(records, start)
-            prefetch(records, min(stop - 1, start + LINE // records.itemsize))
+            ask(records, start, stop)
             n += 1
     return n
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis.arrays.jit import leaf
 from tamis.arrays.simd import LANES
-from tamis.candidates.keyed.layout import BLOCK_RECORD, HEAD, PACKED, TRIPLE, Clusters, Item, record_length
+from tamis.candidates.keyed.layout import BLOCK_RECORD, HEAD, PACKED, TRIPLE, Clusters, Item, lane_test, record_length
 from tamis.candidates.keyed.verify import UInt32Array, several_hold
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.predicates.ranks import Ranks
@@ -43,8 +43,7 @@ def verify_several(
                     counters[0] += 1
                     holds = True
                     for k in range(clusters.block_columns[b], clusters.block_columns[b + 1]):
-                        lo = clusters.columns[2 * LANES * k + lane]
-                        hi = clusters.columns[2 * LANES * k + LANES + lane]
+                        lo, hi = lane_test(clusters, b, k, lane)
                         s = clusters.column_slots[k]
                         if (lo != 0 or hi == 0) and not several_hold(
                             clusters.column_ops[k], lo, hi, codes, begin[s], end[s], set_starts, set_codes,

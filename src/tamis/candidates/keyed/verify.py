@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.arrays.jit import leaf
-from tamis.arrays.simd import LANES, append_masked, range_mask
+from tamis.arrays.simd import LANES, append_masked, equal_mask, range_mask
 from tamis.candidates.keyed.coded import BETWEEN
-from tamis.candidates.keyed.layout import HEAD, PACKED, TRIPLE, Item, record_length
+from tamis.candidates.keyed.layout import HEAD, PACKED, TRIPLE, Item
 from tamis.encoding.keys import NUMBER_MAX, NUMBER_MIN, Int32Array, Int64Array
 from tamis.encoding.subscriptions import (
     ALL_SET,
@@ -26,6 +26,8 @@ from tamis.encoding.subscriptions import (
 from tamis.predicates.ranks import rank
 
 UInt32Array = NDArray[np.uint32]
+ONE, TWO, THREE, FIRST = np.uint64(1), np.uint64(2), np.uint64(TRIPLE), np.uint64(HEAD)
+"""Unsigned, so that what they are added to stays so: Numba asks of every signed index whether it counts from the end."""
 
 
 @leaf
@@ -55,6 +57,27 @@ def complex_holds(op: int, lo: int, hi: int, code: int, set_starts: Int64Array, 
 
 
 @leaf
+def others_hold(
+    records: NDArray[Item],
+    at: np.uint64,
+    codes: np.uint64,
+    head: int,
+    event: UInt32Array,
+    set_starts: Int64Array,
+    set_codes: Int32Array,
+) -> bool:
+    """Whether the complex predicates of a record hold: they begin at `at`, their codes at `codes`; head as in the record."""
+    half = 4 * records.itemsize
+    simple = head & ((1 << half) - 1)
+    for k in range(simple, simple + (head >> half)):
+        op = records[codes + np.uint64(k // PACKED)] >> (4 * (k % PACKED)) & 15
+        if not complex_holds(op, records[at + ONE], records[at + TWO], event[records[at]], set_starts, set_codes):
+            return False
+        at += THREE
+    return True
+
+
+@leaf
 def verify_records(
     records: NDArray[Item],
     at: int,
@@ -70,34 +93,26 @@ def verify_records(
 
     Returns -1 when `out` is full. Adds to counters[0] the records tested.
     """
+    if n + (stop - at) // HEAD > len(out):
+        return -1
     half = 4 * records.itemsize
     low = (1 << half) - 1
-    tested = 0
-    while at < stop:
-        simple, total = records[at] & low, records[at + 1] & low
-        holds = True
-        p = at + HEAD
-        for _ in range(simple):
+    here, end, tested = np.uint64(at), np.uint64(stop), 0
+    while here < end:
+        head, total = records[here], np.uint64(records[here + ONE] & low)
+        p, failed = here + FIRST, False
+        last = p + THREE * np.uint64(head & low)
+        while p < last:
             code = event[records[p]]
-            if code < records[p + 1] or code > records[p + 2]:
-                holds = False
-                break
-            p += TRIPLE
-        if holds:
-            others = records[at] >> half
-            for k in range(simple, simple + others):
-                op = records[at + HEAD + TRIPLE * total + k // PACKED] >> (4 * (k % PACKED)) & 15
-                if not complex_holds(op, records[p + 1], records[p + 2], event[records[p]], set_starts, set_codes):
-                    holds = False
-                    break
-                p += TRIPLE
-            if holds:
-                if n >= len(out):
-                    return -1
-                out[n] = np.int32(np.uint32(records[at + 2]) | np.uint32(records[at + 3]) << np.uint32(16))
-                n += 1
+            failed |= (code < records[p + ONE]) | (code > records[p + TWO])
+            p += THREE
+        if head >> half and not failed:
+            codes = here + FIRST + THREE * total
+            failed = not others_hold(records, p, codes, head, event, set_starts, set_codes)
+        out[n] = np.int32(np.uint32(records[here + TWO]) | np.uint32(records[here + THREE]) << np.uint32(16))
+        n += 0 if failed else 1
         tested += 1
-        at += record_length(total)
+        here += FIRST + THREE * total + ((total + THREE) >> TWO)
     counters[0] += tested
     return n
 
@@ -107,6 +122,8 @@ def verify_blocks(
     first: int,
     last: int,
     block_columns: UInt32Array,
+    block_starts: UInt32Array,
+    block_equal: NDArray[np.uint8],
     block_live: UInt32Array,
     block_owners: Int32Array,
     column_slots: UInt32Array,
@@ -120,19 +137,27 @@ def verify_blocks(
 
     Adds to counters[2] the bytes of the columns read.
     """
-    tested = 0
+    read = 0
     for b in range(first, last):
         mask = block_live[b]
-        for k in range(block_columns[b], block_columns[b + 1]):
-            mask &= range_mask(columns, 2 * LANES * k, event[column_slots[k]])
-            tested += 1
-            if mask == 0:
-                break
+        k, end = int(block_columns[b]), int(block_columns[b + 1])
+        ranges = k + block_equal[b]
+        start = LANES * int(block_starts[b])
+        at = start
+        while mask and k < ranges:
+            mask &= equal_mask(columns, at, event[column_slots[k]])
+            at += LANES
+            k += 1
+        while mask and k < end:
+            mask &= range_mask(columns, at, event[column_slots[k]])
+            at += 2 * LANES
+            k += 1
+        read += at - start
         if mask != 0:
             if n + LANES > len(out):
                 return -1
             n = append_masked(block_owners, LANES * b, mask, out, n)
-    counters[2] += 2 * LANES * columns.itemsize * tested
+    counters[2] += columns.itemsize * read
     return n
 
 

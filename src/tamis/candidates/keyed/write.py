@@ -18,7 +18,7 @@ FEWEST, WIDEST = 12, 48
 """Rows a cluster needs before blocks are tried, and columns a block may have."""
 RARE = 64
 """An attribute that fewer than one row in so many has, or only one, keeps its row out of the block of the others."""
-SPARE = 1.75
+SPARE = 3.0
 """How many times the bytes of records a block may take: it is read many times faster."""
 COLUMN_OPS = 4
 
@@ -190,8 +190,9 @@ def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, rec
     block_owners, block_keys = np.zeros(16 * LANES, np.int32), np.zeros(16 * 3, np.int32)
     column_slots, column_ops = np.zeros(64, np.uint32), np.zeros(64, np.uint8)
     columns = np.zeros(64 * 2 * LANES, records.dtype)
+    block_starts, block_equal = np.zeros(16, np.uint32), np.zeros(16, np.uint8)
     blocks, column_count = 0, 0
-    found, weight = np.empty(WIDEST, np.int32), np.empty(WIDEST, np.float64)
+    found, weight, ranged = np.empty(WIDEST, np.int32), np.empty(WIDEST, np.float64), np.empty(WIDEST, np.bool_)
     for k in range(clusters):
         cluster_starts[k] = length
         if starts[k] == starts[k + 1]:
@@ -221,12 +222,18 @@ def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, rec
                         column = COLUMN_OPS * slots[p] + column_op(ops[p])
                         if column_of[column] < 0:
                             if width < WIDEST:
-                                found[width], weight[width] = column, 0.0
+                                found[width], weight[width], ranged[width] = column, 0.0, False
                                 column_of[column] = width
                             width += 1
                         if width <= WIDEST:
                             weight[column_of[column]] += likely[p] - 1.0
-                worth = width <= WIDEST and 2 * LANES * width + LANES <= SPARE * narrow_bytes
+                            ranged[column_of[column]] |= ops[p] != IN or lo[p] != hi[p]
+                equal = 0
+                for j in range(min(width, WIDEST)):
+                    equal += not ranged[j]
+                    weight[j] += lanes * ranged[j]  # equalities first
+                lines = 2 * width - equal
+                worth = width <= WIDEST and LANES * (lines + 1) <= SPARE * narrow_bytes
                 if not worth:
                     for j in range(min(width, WIDEST)):
                         column_of[found[j]] = -1
@@ -240,15 +247,18 @@ def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, rec
                 block_keys = grown(block_keys, (blocks + 1) * 3)
                 column_slots = grown(column_slots, column_count + width)
                 column_ops = grown(column_ops, column_count + width)
-                columns = grown(columns, (column_count + width) * 2 * LANES)
+                block_starts, block_equal = grown(block_starts, blocks + 2), grown(block_equal, blocks + 1)
+                begin = int(block_starts[blocks])
+                columns = grown(columns, (begin + lines) * LANES)
+                columns[begin * LANES : (begin + lines) * LANES] = 0
                 by_weight = np.argsort(weight[:width], kind="mergesort")
                 for j in range(width):
                     column = found[by_weight[j]]
                     column_of[column] = column_count + j
                     column_slots[column_count + j] = column // COLUMN_OPS
-                    at = (column_count + j) * 2 * LANES
-                    columns[at : at + LANES] = 0
-                    columns[at + LANES : at + 2 * LANES] = most
+                    if j >= equal:
+                        at = (begin + 2 * j - equal + 1) * LANES
+                        columns[at : at + LANES] = most
                 block_live[blocks] = np.uint32(0xFFFFFFFF) >> np.uint32(LANES - lanes)
                 block_keys[3 * blocks] = -1
                 block_owners[blocks * LANES : (blocks + 1) * LANES] = 0
@@ -260,17 +270,22 @@ def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, rec
                             block_keys[3 * blocks] = slots[p]
                             block_keys[3 * blocks + 1], block_keys[3 * blocks + 2] = lo[p], hi[p]
                             continue
-                        at = column_of[COLUMN_OPS * slots[p] + column_op(ops[p])]
-                        column_ops[at] = ops[p]
-                        columns[at * 2 * LANES + lane] = lo[p]
-                        columns[at * 2 * LANES + LANES + lane] = hi[p]
+                        column = column_of[COLUMN_OPS * slots[p] + column_op(ops[p])]
+                        column_ops[column] = ops[p]
+                        j = column - column_count
+                        at = (begin + j + max(0, j - equal)) * LANES + lane
+                        columns[at] = lo[p]
+                        if j >= equal:
+                            columns[at + LANES] = hi[p]
                 for j in range(width):
                     column_of[found[j]] = -1
                 column_count += width
+                block_equal[blocks] = equal
                 blocks += 1
-                block_columns[blocks] = column_count
+                block_columns[blocks], block_starts[blocks] = column_count, begin + lines
                 done += lanes
             fit = kept
+            members[:fit] = np.sort(members[:fit])  # by length again
         for i in range(unfit):  # rows without a block: those left over, then those that never fitted one
             members[fit] = others[i]
             fit += 1
@@ -292,10 +307,12 @@ def write_clusters(filed: Filed, chosen: NDArray[np.bool_], slot_count: int, rec
         cluster_starts,
         records[:length],
         block_columns[: blocks + 1].copy(),
+        block_starts[: blocks + 1].copy(),
+        block_equal[:blocks].copy(),
         block_live[:blocks].copy(),
         block_owners[: blocks * LANES].copy(),
         block_keys[: blocks * 3].copy(),
         column_slots[:column_count].copy(),
         column_ops[:column_count].copy(),
-        columns[: column_count * 2 * LANES].copy(),
+        columns[: int(block_starts[blocks]) * LANES].copy(),
     )
