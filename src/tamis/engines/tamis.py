@@ -8,9 +8,7 @@ index from the present one and the delta, under the keys that suit the events se
 import struct
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,11 +18,11 @@ from numpy.typing import NDArray
 from tamis.arrays.store import Writer
 from tamis.candidates.delta import Delta, match_view
 from tamis.candidates.keyed.base import Base, new_base
+from tamis.candidates.keyed.batch import BatchMatching
 from tamis.candidates.keyed.best import PROBE_COST
-from tamis.candidates.keyed.combine import add_matches, by_cluster, in_order
+from tamis.candidates.keyed.combine import add_matches
 from tamis.candidates.keyed.decode import decode_index
 from tamis.candidates.keyed.index import arrays_of
-from tamis.candidates.keyed.match import match_index, translate
 from tamis.candidates.keyed.sample import Sampler
 from tamis.candidates.keyed.saved import open_index, save_index
 from tamis.candidates.keyed.schemas import WIDEST
@@ -32,7 +30,7 @@ from tamis.candidates.keyed.single import FULL, LEAST_ROOM, REFUSED, WIDE, Frame
 from tamis.candidates.keyed.weights import NO_SAMPLE, Sample
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch
-from tamis.encoding.keys import Int32Array, Int64Array
+from tamis.encoding.keys import Int32Array
 from tamis.encoding.matches import MatchSet
 from tamis.encoding.single import SinglePairs
 from tamis.encoding.subscriptions import SubscriptionTable
@@ -43,9 +41,6 @@ MERGE_LEAST, MERGE_SHARE = 50_000, 0.1
 REKEY_MARGIN, REKEY_SPARE, REKEY_EVENTS = 2.0, 64, 4096
 """Keys are chosen anew when events met this many times the candidates expected and some more, looked at every so many
 events."""
-SORTED_FROM, SORTED_ABOVE = 32, 1 << 23
-"""Batches of at least this many events are brought into an order in which neighbours hit the same large clusters, unless
-the blocks of all clusters are so few bytes that they are near anyway."""
 
 
 Changed = tuple[Base, NDArray[np.uint8], list[SubscriptionTable]]
@@ -101,10 +96,8 @@ class TamisEngine:
         self._writer = threading.Lock()
         self._merge: threading.Thread | None = None
         self._removed_in_merge: list[Int32Array] | None = None
-        self._scratch: list[NDArray[np.uint32]] = []
+        self._batches = BatchMatching(options.threads)
         self._frames: list[Frame] = []
-        self._pool: ThreadPoolExecutor | None = None
-        self._guess = 0
         self.merges = self.events = self.candidates = self.matches = self.hits = self.touched = 0
         self._at_check = (0, 0)
         self._problem: BaseException | None = None
@@ -142,7 +135,11 @@ class TamisEngine:
         views = [delta.view for delta in state.deltas]  # before the base: an id that moves is then seen once at most
         self.sampler.look_at(events)
         alone = len(events) == 1 and not events.multi and not too_wide(state.base, len(events.attrs))
-        found = self._match_alone(state.base, events) if alone else self._match_base(state.base, events)
+        if alone:
+            found = self._match_alone(state.base, events)
+        else:
+            found, counters = self._batches.match(state.base, events)
+            self._count(*counters.tolist())
         for rows, count in views:
             if count:
                 more, tested = match_view(rows, count, events)
@@ -279,32 +276,6 @@ class TamisEngine:
             parts += [delta.table(self.dictionary) for delta in state.deltas]
         return SubscriptionTable.concat(parts)
 
-    def _match_base(self, base: Base, events: EventBatch) -> MatchSet:
-        """Threads take contiguous parts of the batch, each from beginning to end."""
-        threads = min(self.options.threads, max(1, len(events) // 8))
-        cuts = [len(events) * i // threads for i in range(threads + 1)]
-        batches = [events.slice(start, stop) for start, stop in pairwise(cuts)] if threads > 1 else [events]
-        run = self._workers().map if threads > 1 else map
-        parts = list(run(lambda batch: self._match_part(base, batch), batches))
-        for _, counters in parts:
-            self._count(*counters.tolist())
-        found = MatchSet.concat([matches for matches, _ in parts]) if threads > 1 else parts[0][0]
-        if len(events):
-            self._guess = max(1, len(found.ids) // len(events))
-        return found
-
-    def _match_part(self, base: Base, events: EventBatch) -> tuple[MatchSet, Int64Array]:
-        """The matches of some events in the index, and what was counted; may run in any thread."""
-        slots, codes = translate(base.handle, events.attrs, events.keys)
-        batch = (events.offsets, slots, codes)
-        large = len(events) >= SORTED_FROM and base.built.arrays.narrow.columns.nbytes > SORTED_ABOVE
-        order = by_cluster(base.handle, *batch) if large else np.arange(len(events), dtype=np.int32)
-        guess = int(self._guess * len(events) * 1.1) + 64
-        scratch = self._scratch_for(base)
-        offsets, ids, counters = match_index(base.handle, base.gone, *batch, order, scratch, guess)
-        self._scratch.append(scratch)
-        return MatchSet(*in_order(order, offsets, ids)) if large else MatchSet(offsets, ids), counters
-
     def _match_alone(self, base: Base, events: EventBatch) -> MatchSet:
         frame = self._frame(base, len(events.attrs))
         made = match_one(base.handle, base.gone, frame.handle, events.attrs, events.keys)
@@ -332,20 +303,6 @@ class TamisEngine:
             room = LEAST_ROOM
         ranks, keys = base.built.arrays.ranks, base.built.arrays.keys
         return Frame(base.handle, len(ranks.attrs), len(keys.schemas.slots) // WIDEST, has_triples(base), pairs, room)
-
-    def _scratch_for(self, base: Base) -> NDArray[np.uint32]:
-        """Memory for one part of a batch; put back into `_scratch` after use."""
-        slots = len(base.built.arrays.ranks.attrs)
-        try:
-            scratch = self._scratch.pop()
-        except IndexError:  # all in use by other threads
-            return np.zeros(slots, np.uint32)
-        return scratch if len(scratch) >= slots else np.zeros(slots, np.uint32)
-
-    def _workers(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.options.threads, thread_name_prefix="tamis-match")
-        return self._pool
 
     def _merge_if_due(self) -> None:
         base, delta = self.state.base, self.state.deltas[-1]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tamis.candidates.keyed.batch import LEAST_ROOM
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
@@ -77,6 +78,14 @@ def alike_table(rng, count, names):
     return SubscriptionTable(owners, offsets, columns.astype(np.int32), ops, lo, hi, np.zeros(0, np.int64), names)
 
 
+def alike_pairs(rng, count):
+    """The pairs of events with a0 = 1 and a1 to a5, or up to a7: owner, attribute, key."""
+    sizes = rng.integers(6, 9, count)
+    owner = np.repeat(np.arange(count), sizes)
+    attrs = (np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.int32)
+    return owner, attrs, number_keys(np.where(attrs == 0, 1, rng.integers(0, 4, len(owner))))
+
+
 @pytest.mark.parametrize("repeats", [False, True])
 def test_columns_of_values_and_of_ranges_equal_scan(repeats):
     rng = np.random.default_rng(21)
@@ -86,10 +95,7 @@ def test_columns_of_values_and_of_ranges_equal_scan(repeats):
     widths = np.diff(blocks.block_columns)
     assert 0 < blocks.block_equal.sum() < widths.sum()
     assert np.array_equal(np.diff(blocks.block_starts), 2 * widths - blocks.block_equal)
-    sizes = rng.integers(6, 9, 200)
-    owner = np.repeat(np.arange(200), sizes)
-    attrs = (np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)).astype(np.int32)
-    keys = number_keys(np.where(attrs == 0, 1, rng.integers(0, 4, len(owner))))
+    owner, attrs, keys = alike_pairs(rng, 200)
     if repeats:
         again = rng.integers(0, len(owner), 300)
         owner, attrs = np.concatenate([owner, owner[again]]), np.concatenate([attrs, attrs[again]])
@@ -256,6 +262,19 @@ def test_stats_tell_bytes_and_the_best_cost():
     stats = engine.stats()
     assert 0 < stats.details["bytes_touched"] < 100 * stats.bytes_held
     assert 0 < stats.details["best_candidates"] <= stats.conjunctions
+
+
+def test_an_event_that_is_tested_again_for_want_of_room_is_counted_once():
+    rng = np.random.default_rng(6)
+    table, pairs = alike_table(rng, 4000, dictionary()), alike_pairs(rng, 100)
+    events = from_pairs(100, *pairs, np.full(len(pairs[0]), -1, np.int32))
+    engine = TamisEngine.build(table, TamisOptions(merge="never", look_up_ns=1e6))
+    counts = []
+    for _ in range(2):  # the first time nobody knows how many matches there will be
+        before = (engine.candidates, engine.touched, engine.hits)
+        assert len(engine.match(events).ids) > LEAST_ROOM
+        counts.append(np.subtract((engine.candidates, engine.touched, engine.hits), before).tolist())
+    assert counts[0] == counts[1]
 
 
 def test_keys_are_chosen_anew_once_when_it_pays_and_not_again_when_it_does_not():

@@ -43,17 +43,21 @@ def by_cluster(
 
 
 @kernel
-def in_order(order: Int32Array, offsets: Int64Array, ids: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """Matches of the events order[0], order[1], … as matches of the events 0, 1, …"""
-    sorted_offsets, sorted_ids = np.zeros(len(offsets), np.int64), np.empty(len(ids), np.int32)
+def in_order(
+    order: Int32Array, offsets: Int64Array, ids: Int32Array, start: int, ends: Int64Array, sorted_ids: Int32Array
+) -> None:
+    """Write the matches of the events order[0], order[1], …, ids[offsets[k]:offsets[k+1]], as those of the events 0, 1, … to
+    sorted_ids[start:], and where those of each event end to ends int64[n]."""
     for k in range(len(order)):
-        sorted_offsets[order[k] + 1] = offsets[k + 1] - offsets[k]
+        ends[order[k]] = offsets[k + 1] - offsets[k]
+    at = start
     for e in range(len(order)):
-        sorted_offsets[e + 1] += sorted_offsets[e]
+        at += ends[e]
+        ends[e] = at
     for k in range(len(order)):
-        at = sorted_offsets[order[k]]
-        sorted_ids[at : at + offsets[k + 1] - offsets[k]] = ids[offsets[k] : offsets[k + 1]]
-    return sorted_offsets, sorted_ids
+        count = offsets[k + 1] - offsets[k]
+        at = ends[order[k]] - count
+        sorted_ids[at : at + count] = ids[offsets[k] : offsets[k + 1]]
 
 
 @kernel

@@ -192,6 +192,7 @@ def match_events(
         for i in range(first, last):
             if slots[i] >= 0:
                 event[slots[i]] = codes[i]
+        tested, read = counters[0], counters[2]
         n = verify_hits(narrow, hits, count, event, index.set_starts, index.set_codes, out, offsets[k], counters)
         if n >= 0 and len(wide.starts):
             more = probe(slots, codes, first, last, keys, wide.starts, wide.records, scratch, hits)
@@ -200,7 +201,8 @@ def match_events(
         for i in range(first, last):
             if slots[i] >= 0:
                 event[slots[i]] = 0
-        if n < 0:
+        if n < 0:  # all of it will be tested again
+            counters[0], counters[2] = tested, read
             return k
         counters[1] += count
         offsets[k + 1] = settle(out, offsets[k], n, dead) if settling else n
@@ -217,12 +219,13 @@ def match_index(
     codes: UInt32Array,
     order: Int32Array,
     event: UInt32Array,
-    guess: int,
+    out: Int32Array,
 ) -> tuple[Int64Array, Int32Array, Int64Array]:
     """Owners of the conjunctions of the index behind `handle` that hold for the events order[0], order[1], …
 
-    slots, codes: see `translate`; event uint32[slots]: zero scratch, zero again on return; guess: matches to make room for.
-    Returns offsets int64[k+1] and ids int32 in that order, and counters as in `Scratch`.
+    slots, codes: see `translate`; event uint32[slots]: zero scratch, zero again on return. Returns
+    offsets int64[k+1] in that order, the ids at the beginning of `out` or of a longer array where they did not fit, and
+    counters as in `Scratch`.
     """
     keys = index_view(handle).keys
     longest, triples = 0, 0
@@ -245,7 +248,7 @@ def match_index(
         np.zeros(3, np.int64),
     )
     offsets = np.zeros(len(order) + 1, np.int64)
-    out, k = np.empty(max(guess, 256), np.int32), 0
+    k = 0
     while k < len(order):
         k = match_events(handle, dead, event_offsets, order, slots, codes, event, scratch, k, offsets, out)
         if k < len(order):
@@ -256,7 +259,7 @@ def match_index(
                 n, out = match_several(handle, slots, codes, first, last, event, scratch, out, offsets[k])
                 offsets[k + 1] = settle(out, offsets[k], n, dead)
                 k += 1
-    return offsets, out[: offsets[k]], scratch.counters
+    return offsets, out, scratch.counters
 
 
 @kernel
