@@ -266,8 +266,9 @@ def test_stats_tell_bytes_and_the_best_cost():
 
 def test_an_event_that_is_tested_again_for_want_of_room_is_counted_once():
     rng = np.random.default_rng(6)
-    table, pairs = alike_table(rng, 4000, dictionary()), alike_pairs(rng, 100)
-    events = from_pairs(100, *pairs, np.full(len(pairs[0]), -1, np.int32))
+    table = alike_table(rng, 4000, dictionary())
+    owner, attrs, keys = alike_pairs(rng, 100)
+    events = from_pairs(100, owner, attrs, keys, np.full(len(owner), -1, np.int32))
     engine = TamisEngine.build(table, TamisOptions(merge="never", look_up_ns=1e6))
     counts = []
     for _ in range(2):  # the first time nobody knows how many matches there will be
