@@ -221,10 +221,7 @@ class TamisEngine:
     def merge(self) -> None:
         """Fold the delta into a new index now, under the keys best for the events seen lately."""
         self.wait()
-        with self._writer:
-            if self._removed_in_merge is None:
-                self._freeze()
-        self._rebuild()
+        self._merge_now()
 
     def wait(self) -> None:
         """Until no merge is running; raises what went wrong in the background, if anything did."""
@@ -320,26 +317,29 @@ class TamisEngine:
             base.usual = met if base.learned else 0.0
         least = (met - REKEY_SPARE) / REKEY_MARGIN
         if least > max(base.usual, base.built.expected) and len(self.sampler):
-            if least > self._best(base):
-                self._start_merge()
-            else:  # no keys do better: not asked again until events meet many more
-                base.usual = met
+            base.usual = met  # if no keys do better, not asked again until events meet many more
+            self._start_merge(lambda: least > self._best(base))
 
     def _best(self, base: Base) -> float:
         """Candidates per event under the best keys for the events sampled lately."""
         return base.best(self.sampler.sample(), self.dictionary, self.options.look_up_ns)
 
-    def _start_merge(self) -> None:
-        if self.options.merge == "never":
-            return
+    def _start_merge(self, pays: Callable[[], bool] | None = None) -> None:
+        """Merge where the options say, if it pays; to find out takes as long as matching thousands of events."""
+        if self.options.merge == "background":
+            with self._writer:
+                if self._merge is None:
+                    work = (self._in_background, "tamis-merge", (pays,))
+                    self._merge = threading.Thread(None, *work, daemon=True)
+                    self._merge.start()
+        elif self.options.merge == "inline" and (pays is None or pays()):
+            self._merge_now()
+
+    def _merge_now(self) -> None:
         with self._writer:
-            if self._removed_in_merge is not None:
+            if self._removed_in_merge is not None:  # another thread is at it
                 return
             self._freeze()
-            if self.options.merge == "background":
-                self._merge = threading.Thread(target=self._in_background, name="tamis-merge", daemon=True)
-                self._merge.start()
-                return
         self._rebuild()
 
     def _freeze(self) -> None:
@@ -347,12 +347,13 @@ class TamisEngine:
         self._removed_in_merge = []
         self.state = replace(self.state, deltas=(*self.state.deltas, Delta(len(self.dictionary))))
 
-    def _in_background(self) -> None:
+    def _in_background(self, pays: Callable[[], bool] | None) -> None:
         try:
-            self._rebuild()
+            if pays is None or pays():
+                self._merge_now()
         except BaseException as problem:  # kept for whoever waits; the frozen delta stays in use
-            self._problem = problem
-            self._merge, self._removed_in_merge = None, None
+            self._problem, self._removed_in_merge = problem, None
+        self._merge = None
 
     def _changed(self, deltas: tuple[Delta, ...]) -> Changed:
         """The base and what became of it, for `_merged`; the caller holds the lock."""
@@ -377,5 +378,5 @@ class TamisEngine:
             for ids in self._removed_in_merge or ():
                 base.bury(ids)
             self.state = State(base, self.state.deltas[len(frozen) :])
-            self._merge, self._removed_in_merge = None, None
+            self._removed_in_merge = None
             self.merges += 1

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tamis.arrays.jit import cache_of
+from tamis.candidates.keyed.combine import by_cluster
+from tamis.candidates.keyed.match import translate
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import from_pairs
 from tamis.encoding.keys import number_keys
@@ -78,6 +80,10 @@ def lived(count: int, values: int) -> None:
     events = from_pairs(64, np.repeat(np.arange(64), 2), pairs, keys, np.full(128, -1))
     engine = TamisEngine.build(table, TamisOptions(merge="never"))
     engine.match(events)
+    base = engine.state.base
+    by_cluster(
+        base.handle, events.offsets, *translate(base.handle, events.attrs, events.keys)
+    )  # for large indexes only
     engine.remove(np.arange(3, dtype=np.int32))
     engine.insert(table.take(np.arange(2)))
     engine.match(events.slice(0, 1))

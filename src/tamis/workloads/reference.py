@@ -75,7 +75,12 @@ def draw(given: Numeric) -> Columns:
     rng = np.random.default_rng(given.seed)
     weights = 1.0 / np.arange(1, given.attributes + 1) if given.zipf else np.ones(given.attributes)
     most = given.pairs[1]
+    n, longest = given.subscriptions, given.predicates[1]
     theme_attrs = subsets(rng, given.themes, most, weights)
+    if given.templates:
+        shapes = subsets(rng, given.templates, longest, weights)
+        shape_of = np.arange(given.themes) % given.templates
+        theme_attrs = begun(shapes[shape_of], theme_attrs)
     theme_values = rng.integers(0, given.values, theme_attrs.shape)
     theme_sizes = rng.integers(given.pairs[0], most + 1, given.themes)
     of_event = rng.permutation(np.arange(given.events) % given.themes)
@@ -83,14 +88,14 @@ def draw(given: Numeric) -> Columns:
     values = np.where(redrawn, rng.integers(0, given.values, redrawn.shape), theme_values[of_event])
     used = np.arange(most) < theme_sizes[of_event][:, None]
     event_offsets = np.concatenate([[0], np.cumsum(theme_sizes[of_event])])
-    n, longest = given.subscriptions, given.predicates[1]
     sizes = rng.integers(given.predicates[0], longest + 1, n)
     holds = given.kept + (1 - given.kept) * (1 - given.equality) / 4
     around = rng.random(n) < min(1.0, given.match * given.themes / float(np.mean(holds**sizes)))
     attrs, centre = np.empty((n, longest), np.int64), rng.integers(0, given.values, (n, longest))
     if given.templates:
-        shapes = subsets(rng, given.templates, longest, weights)
         attrs[:] = shapes[rng.integers(0, given.templates, n)]
+        theme = rng.integers(0, given.themes, int(around.sum()))
+        attrs[around], centre[around] = shapes[shape_of[theme]], theme_values[theme, :longest]
     else:
         attrs[~around] = subsets(rng, int((~around).sum()), longest, weights)
         theme = rng.integers(0, given.themes, int(around.sum()))
@@ -114,6 +119,12 @@ def draw(given: Numeric) -> Columns:
         theme_attrs[of_event][used].astype(np.int64),
         values[used],
     )
+
+
+def begun(heads: Ints, rows: Ints) -> Ints:
+    """The rows, each begun with the attributes of a head, which it then does not name again, and cut to its length."""
+    joined = np.concatenate([heads, rows], axis=1).tolist()
+    return np.array([list(dict.fromkeys(row))[: rows.shape[1]] for row in joined], np.int64)
 
 
 def subsets(rng: np.random.Generator, count: int, size: int, weights: NDArray[np.float64]) -> Ints:

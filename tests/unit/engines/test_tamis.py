@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tamis.candidates.keyed.batch import LEAST_ROOM
+from tamis.candidates.keyed import batch
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
@@ -155,6 +156,14 @@ def test_a_frozen_engine_is_written_as_it_was(changed, tmp_path):
     assert again.stats().subscriptions == oracle.stats().subscriptions
 
 
+@pytest.fixture(params=[False, True], ids=["as they come", "in order"])
+def ordering(request, monkeypatch):
+    """Batches as a small index takes them, and brought into the order of clusters as for a large one."""
+    if request.param:
+        monkeypatch.setattr(batch, "SORTED_ABOVE", -1)
+
+
+@pytest.mark.usefixtures("ordering")
 @pytest.mark.parametrize("shape", [{"width": 1}, {"attributes": 3, "values": 400}, {"width": 9, "attributes": 40}])
 def test_large_clusters_and_cells_equal_scan(shape):
     rng = np.random.default_rng(11)
@@ -169,6 +178,7 @@ def test_large_clusters_and_cells_equal_scan(shape):
         assert all(sorted(ids) == sorted(whole.of(i)) for i, ids in enumerate(one_by_one))
 
 
+@pytest.mark.usefixtures("ordering")
 def test_any_number_of_threads_gives_identical_arrays():
     rng, names = np.random.default_rng(5), dictionary()
     table, events = random_table(rng, 3000, names), random_events(rng, 200)
@@ -273,7 +283,7 @@ def test_an_event_that_is_tested_again_for_want_of_room_is_counted_once():
     counts = []
     for _ in range(2):  # the first time nobody knows how many matches there will be
         before = (engine.candidates, engine.touched, engine.hits)
-        assert len(engine.match(events).ids) > LEAST_ROOM
+        assert len(engine.match(events).ids) > batch.LEAST_ROOM
         counts.append(np.subtract((engine.candidates, engine.touched, engine.hits), before).tolist())
     assert counts[0] == counts[1]
 
@@ -293,6 +303,29 @@ def test_keys_are_chosen_anew_once_when_it_pays_and_not_again_when_it_does_not()
     for _ in range(64):
         assert not len(engine.match(events).ids)
     assert engine.merges <= 1
+
+
+def test_whether_other_keys_pay_is_found_out_beside_the_matching(monkeypatch):
+    rng = np.random.default_rng(4)
+    table, events = random_table(rng, 500, dictionary()), random_events(rng, 512)
+    engine, oracle = TamisEngine.build(table, TamisOptions()), ScanEngine(table).match(events)
+    asked, answer = threading.Event(), threading.Event()
+
+    def best(_base):
+        asked.set()
+        assert answer.wait(30)
+        return 0.0
+
+    monkeypatch.setattr(engine, "_best", best)
+    for _ in range(64):  # whoever matches is not held up, though there is no answer yet
+        assert engine.match(events).equals(oracle)
+        engine.candidates += 10**7  # as if it had met so many in vain
+    assert asked.wait(30)
+    assert engine.merges == 0
+    answer.set()
+    engine.wait()
+    assert engine.merges == 1
+    assert engine.match(events).equals(oracle)
 
 
 def test_single_events_alone_and_in_a_batch_are_the_same():

@@ -37,9 +37,10 @@ def test_the_wanted_share_matches():
     assert 10 < matches < 40
 
 
-def test_templates_share_attributes():
-    columns = draw(replace(WORKLOADS["templated-1m"], subscriptions=500, predicates=(6, 6)))
-    assert len({tuple(row) for row in np.sort(columns.attrs.reshape(500, 6))}) <= 20
+def test_templates_share_attributes_and_events_have_them():
+    columns = draw(replace(WORKLOADS["templated-1m"], subscriptions=2000, predicates=(6, 6), match=0.01, themes=40))
+    assert len({tuple(row) for row in np.sort(columns.attrs.reshape(2000, 6))}) <= 20
+    assert 10 < np.mean([hold(columns, event) for event in range(200)]) < 40
 
 
 def test_the_same_every_time_and_smaller_by_scale():
