@@ -392,8 +392,9 @@ def check_owner(row: Subscription | None, ticket: str) -> Subscription:
 
 
 def content_digest(item: Incoming) -> bytes:
-    """What makes two events with one idempotency key the same."""
-    return hashlib.blake2b(item.body + b"/%d" % item.valid_for, digest_size=16).digest()
+    """What makes two events with one idempotency key the same, in whatever order they name their attributes."""
+    body = msgspec.json.encode(msgspec.json.decode(item.body), order="deterministic")
+    return hashlib.blake2b(body + b"/%d" % item.valid_for, digest_size=16).digest()
 
 
 def conflict() -> ConflictError:

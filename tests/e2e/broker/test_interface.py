@@ -99,6 +99,8 @@ def test_a_key_publishes_once(anyone: Any) -> None:
     assert (again.id, again.matched, again.duplicate) == (first.id, 1, True)
     with pytest.raises(ConflictError):
         anyone.publish({"k": 2}, key="once")
+    named = anyone.publish({"l": 1, "m": {"n": 2, "o": 3}}, key="in any order")
+    assert anyone.publish({"m": {"o": 3, "n": 2}, "l": 1}, key="in any order").id == named.id
     batch = anyone.publish_many([{"k": 1}, {"k": 1}], key="batch")
     assert anyone.publish_many([{"k": 1}, {"k": 1}], key="batch").ids == batch.ids
     assert len(anyone.notifications(mine).notifications) == 3
