@@ -27,8 +27,13 @@ class Baseline:
     Keys become small integers first: the distinct ones of subscriptions and events, in order.
     """
 
+    @staticmethod
+    def takes(table: SubscriptionTable, events: EventBatch) -> bool:
+        """Whether it can do with such conjunctions and events."""
+        return not (np.any(table.ops != IN) or events.multi)
+
     def __init__(self, table: SubscriptionTable, events: EventBatch) -> None:
-        if np.any(table.ops != IN) or events.multi:
+        if not self.takes(table, events):
             raise EngineError(
                 "the baseline takes conjunctions of intervals and events with one value per attribute only"
             )

@@ -39,7 +39,8 @@ def measure(
     **_: Any,
 ) -> dict[str, Any]:
     """`samples` and `values` of one engine. About `seconds` go into each of the repeated measurements; `sample` events are
-    shown to an engine that has an option of that name; with `baseline` it takes turns with the simplest fast matcher."""
+    shown to an engine that has an option of that name; with `baseline` it takes turns with the simplest fast matcher, where
+    that one can do the work."""
     table, events = workload.table, workload.events
     given = options | ({"sample": workload.sample.slice(0, min(sample, len(workload.sample)))} if sample else {})
     warm_up(engine, given, workload)
@@ -47,7 +48,7 @@ def measure(
     check(engine, built, workload)
     samples = {"build_s": [build], **batches(built, events, seconds)}
     samples["single_us"], pairs = alone(built, events, seconds)
-    if baseline:
+    if baseline and Baseline.takes(table, events):
         samples |= beside_baseline(built, workload)
     stats = built.stats()
     values = first_stage_bytes(built)

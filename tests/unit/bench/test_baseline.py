@@ -44,3 +44,11 @@ def test_a_run_with_the_baseline_tells_ratios():
     samples = measure("scan", {}, prepared, seconds=0.01, baseline=True)["samples"]
     assert len(samples["baseline_us"]) == len(samples["baseline_ratio"]) == 5
     assert min(samples["baseline_ratio"]) > 0
+
+
+def test_a_run_whose_workload_is_not_for_the_baseline_does_without():
+    prepared = prepare({"kind": "rapid", "alpha": 2.0, "subscriptions": 200, "events": 20})
+    assert not Baseline.takes(prepared.table, prepared.events)
+    samples = measure("scan", {}, prepared, seconds=0.01, baseline=True)["samples"]
+    assert samples["batch_us"]
+    assert "baseline_us" not in samples
