@@ -141,6 +141,16 @@ def test_help_loads_nothing_heavy(process):
     assert done.stdout == "[]\n"
 
 
+def test_as_a_process_a_database_ends_in_silence(process, tmp_path):
+    command, environment = process
+    (tmp_path / "s.txt").write_text("a = 1\n")
+    (tmp_path / "e.jsonl").write_text('{"a": 1}\n')
+    files = ["-s", str(tmp_path / "s.txt"), "-e", str(tmp_path / "e.jsonl")]
+    arguments = [*command, "match", "--engine", "sql", *files, "--quiet"]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
 def test_as_a_process_events_are_answered_as_they_come(process, tmp_path):
     command, environment = process
     (tmp_path / "s.txt").write_text("a = 1\n")

@@ -58,14 +58,19 @@ def announce_compiling() -> None:
     logger.setLevel(logging.INFO)
 
 
+def end_at_once() -> None:
+    """Python would search all that Numba made for cycles before it ends, for a third of a second. DuckDB counts what it made,
+    and complains of what is not taken apart."""
+    if "_duckdb" not in sys.modules:
+        gc.freeze()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what goes wrong on a user's side ends in one message and exit status 1, bad usage in 2."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a sign shows ? instead of failing
     announce_compiling()
-    atexit.register(
-        gc.freeze
-    )  # Python would search all that Numba made for cycles before it ends, for a third of a second
+    atexit.register(end_at_once)
     try:
         app(args=arguments, prog_name="tamis")
     except TamisError as error:
