@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tamis.candidates.keyed import batch
+from tamis.candidates.keyed.single import LEAST_ROOM
 from tamis.encoding.dictionary import Dictionary
 from tamis.encoding.events import EventBatch, from_pairs
 from tamis.encoding.keys import KEY_MAX, KEY_MIN, number_keys
@@ -283,7 +284,7 @@ def test_an_event_that_is_tested_again_for_want_of_room_is_counted_once():
     counts = []
     for _ in range(2):  # the first time nobody knows how many matches there will be
         before = (engine.candidates, engine.touched, engine.hits)
-        assert len(engine.match(events).ids) > batch.LEAST_ROOM
+        assert len(engine.match(events).ids) > LEAST_ROOM
         counts.append(np.subtract((engine.candidates, engine.touched, engine.hits), before).tolist())
     assert counts[0] == counts[1]
 

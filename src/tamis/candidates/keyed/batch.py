@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tamis.candidates.keyed.base import Base
 from tamis.candidates.keyed.combine import by_cluster, in_order
 from tamis.candidates.keyed.match import match_index, translate
+from tamis.candidates.keyed.single import LEAST_ROOM
 from tamis.encoding.events import EventBatch
 from tamis.encoding.keys import Int32Array, Int64Array
 from tamis.encoding.matches import MatchSet
@@ -22,8 +23,8 @@ FEWEST = 8
 """Events that are worth a thread."""
 SHARED_FROM = 1 << 18
 """Matches from which threads share also the work of putting them in order."""
-LEAST_ROOM, KEPT = 1024, 1 << 24
-"""Matches that there is room for at least, and those that memory is kept for between batches, in each part."""
+KEPT = 1 << 24
+"""Matches that memory is kept for between batches, in each part."""
 
 T = TypeVar("T")
 R = TypeVar("R")

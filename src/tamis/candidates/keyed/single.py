@@ -27,7 +27,7 @@ FULL, REFUSED = -1, -2
 EXACT_BITS = 0x4340000000000000
 """The bits of 2.0**53: finite numbers below it have smaller bits, all others do not."""
 LEAST_ROOM = 1024
-"""Matches that a new frame has room for."""
+"""Matches that new memory has room for at least."""
 WIDE = 64
 """Attributes of an event from which, where there are triples, a frame would take too much memory."""
 WORN_OUT = 1 << 30
